@@ -576,6 +576,7 @@ GrownTree grow(const GrowthRule& rule, uint64_t seed, LeafSampler* sampler) {
     const Grown grown = grow_shape(rule, features, structure, of_features, sampler);
     GrownTree tree;
     tree.parent = grown.shape.parent;
+    tree.trains_activations = rule.trains_activations;
     for (size_t leaf = 0; leaf < grown.feature.size(); ++leaf)
         for (const int32_t input : features.inputs(grown.feature[leaf])) {
             tree.leaf_parent.push_back(grown.shape.leaf_parent[leaf]);

@@ -58,6 +58,7 @@ struct GrownTree {
     std::vector<int32_t> parent, leaf_parent, leaf_input;
     std::vector<uint8_t> activation;
     std::vector<double> activation_parameters, weights;
+    bool trains_activations = false;
 };
 
 // Chooses the feature of each leaf, where that is not left to the rule.

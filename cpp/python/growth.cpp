@@ -1,6 +1,8 @@
 // Rules of growth, and trees that are grown by them.
 #include "../growth.hpp"
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include <stdexcept>
 
 #include "bindings.hpp"
@@ -118,9 +120,12 @@ nb::tuple grow_tree(const GrowthRule& rule, nb::handle seed, nb::handle sampler)
         PythonSampler python(sampler);
         tree = grow(rule, from, &python);
     }
-    return nb::make_tuple(new_vector(tree.parent), new_vector(tree.activation),
-                          new_vector(tree.leaf_parent), new_vector(tree.leaf_input),
-                          new_vector(tree.weights), new_vector(tree.activation_parameters));
+    nb::object weights = new_vector(tree.weights);
+    auto structure = std::make_shared<Structure>(
+        rule.n_inputs, rule.n_outputs, std::move(tree.parent), std::move(tree.activation),
+        std::move(tree.leaf_parent), std::move(tree.leaf_input),
+        std::move(tree.activation_parameters), tree.trains_activations);
+    return nb::make_tuple(std::move(structure), weights);
 }
 
 }  // namespace
@@ -147,12 +152,11 @@ void bind_growth(nb::module_& m) {
                 "leaf_parent: numpy.typing.NDArray[typing.Any]) -> "
                 "numpy.typing.NDArray[numpy.int32]"));
     m.def("grow", &grow_tree, "rule"_a, "seed"_a, "sampler"_a = nb::none(),
-          "Return parent, activation, leaf_parent, leaf_input, parameters and "
-          "activation_parameters of a random tree, a function of the rule and the seed.\n\n"
+          "Return structure and weights of a random tree, a function of the rule and the seed.\n\n"
           "`sampler` is called with leaf_parent and parent, and returns the feature of each leaf.",
           nb::sig("def grow(rule: GrowthRule, seed: int, "
                   "sampler: collections.abc.Callable[..., numpy.typing.NDArray[numpy.int32]] | "
-                  "None = None) -> tuple[numpy.typing.NDArray[typing.Any], ...]"));
+                  "None = None) -> tuple[Structure, numpy.typing.NDArray[numpy.float64]]"));
 }
 
 }  // namespace bnt

@@ -10,8 +10,9 @@ namespace bnt {
 namespace {
 
 // A read-only view of an array that the structure owns.
-nb::object view(nb::handle self, const int32_t* data, size_t n) {
-    return nb::cast(nb::ndarray<nb::numpy, const int32_t>(data, {n}, self));
+template <class T>
+nb::object view(nb::handle self, const T* data, size_t n) {
+    return nb::cast(nb::ndarray<nb::numpy, const T>(data, {n}, self));
 }
 
 template <class Get>
@@ -52,6 +53,26 @@ void bind_structure(nb::module_& m) {
                     "leaf_input: numpy.typing.NDArray[typing.Any], "
                     "activation_parameters: numpy.typing.NDArray[typing.Any], "
                     "trains_activations: bool) -> None"))
+        .def_prop_ro("n_inputs", [](const Structure& s) { return s.tree().n_inputs; })
+        .def_prop_ro("n_outputs", [](const Structure& s) { return s.tree().n_outputs; })
+        .def_prop_ro("parent",
+                     array_of([](const Tree& t) { return std::pair(t.parent, t.n_nodes); }),
+                     nb::sig("def parent(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("activation",
+                     array_of([](const Tree& t) { return std::pair(t.activation, t.n_nodes); }),
+                     nb::sig("def activation(self) -> numpy.typing.NDArray[numpy.uint8]"))
+        .def_prop_ro("leaf_parent",
+                     array_of([](const Tree& t) { return std::pair(t.leaf_parent, t.n_leaves); }),
+                     nb::sig("def leaf_parent(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("leaf_input",
+                     array_of([](const Tree& t) { return std::pair(t.leaf_input, t.n_leaves); }),
+                     nb::sig("def leaf_input(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("activation_parameters",
+                     array_of([](const Tree& t) { return std::pair(t.phi64, t.n_phi); }),
+                     nb::sig("def activation_parameters(self) -> "
+                             "numpy.typing.NDArray[numpy.float64]"))
+        .def_prop_ro("trains_activations",
+                     [](const Structure& s) { return s.tree().phi_is_trained; })
         .def_prop_ro("n_parameters", [](const Structure& s) { return n_parameters(s.tree()); })
         .def_prop_ro(
             "output_activation", [](const Structure& s) { return s.tree().output_activation; },
@@ -84,6 +105,14 @@ void bind_structure(nb::module_& m) {
             "structure"_a, "parameters"_a,
             nb::sig("def __init__(self, structure: Structure, "
                     "parameters: numpy.typing.NDArray[typing.Any]) -> None"));
+    nb::class_<PlannedTree>(m, "PlannedTree", "A tree that is grown by the thread that trains it.")
+        .def(
+            "__init__",
+            [](PlannedTree* self, nb::handle rule, nb::handle seed, nb::handle is_single) {
+                new (self) PlannedTree(rule, as_seed(seed), as_bool(is_single, "is_single"));
+            },
+            "rule"_a, "seed"_a, "is_single"_a,
+            nb::sig("def __init__(self, rule: GrowthRule, seed: int, is_single: bool) -> None"));
 }
 
 }  // namespace bnt

@@ -69,6 +69,30 @@ class Structure:
     def __init__(self, n_inputs: int, n_outputs: int, parent: numpy.typing.NDArray[Any], activation: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any], leaf_input: numpy.typing.NDArray[Any], activation_parameters: numpy.typing.NDArray[Any], trains_activations: bool) -> None: ...
 
     @property
+    def n_inputs(self) -> int: ...
+
+    @property
+    def n_outputs(self) -> int: ...
+
+    @property
+    def parent(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def activation(self) -> numpy.typing.NDArray[numpy.uint8]: ...
+
+    @property
+    def leaf_parent(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def leaf_input(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def activation_parameters(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def trains_activations(self) -> bool: ...
+
+    @property
     def n_parameters(self) -> int: ...
 
     @property
@@ -98,6 +122,11 @@ class WeightedTree:
     """A structure with weights."""
 
     def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[Any]) -> None: ...
+
+class PlannedTree:
+    """A tree that is grown by the thread that trains it."""
+
+    def __init__(self, rule: GrowthRule, seed: int, is_single: bool) -> None: ...
 
 def forward_tree(tree: WeightedTree, X: object, n_threads: int, softmax: bool) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
     """
@@ -200,6 +229,10 @@ class Result:
     """The result of a job."""
 
     @property
+    def structure(self) -> Structure | None:
+        """The structure of a tree that was planned, before leaves moved."""
+
+    @property
     def parameters(self) -> numpy.typing.NDArray[Any]: ...
 
     @property
@@ -260,6 +293,21 @@ def code_cells(data: numpy.typing.NDArray[numpy.uint8], starts: numpy.typing.NDA
 def read_quantities(texts: list[str], decimal: int, thousands: str, unit: str, may_precede: bool) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32]]:
     """
     Return the numbers of texts with separators and a unit, and the texts that are not of the usual form.
+    """
+
+class GrowthRule:
+    """A distribution of trees; see cpp/growth.hpp."""
+
+    def __init__(self, **fields: Any) -> None: ...
+
+def sample_features(rule: GrowthRule, seed: int, parent: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any]) -> numpy.typing.NDArray[numpy.int32]:
+    """Return the feature of each leaf of a structure."""
+
+def grow(rule: GrowthRule, seed: int, sampler: Callable[..., numpy.typing.NDArray[numpy.int32]] | None = None) -> tuple[Structure, numpy.typing.NDArray[numpy.float64]]:
+    """
+    Return structure and weights of a random tree, a function of the rule and the seed.
+
+    `sampler` is called with leaf_parent and parent, and returns the feature of each leaf.
     """
 
 def engine() -> str:

@@ -81,14 +81,15 @@ def test_the_core_grows_the_trees_of_the_reference(name):
     for _ in range(N_GROWTHS):
         grower, seed = TreeGrower(**random_rule(name, rng)), int(rng.integers(2**63))
         try:
-            grown = _core.grow(grower.rule, seed)
+            structure, weights = _core.grow(grower.rule, seed)
         except ValueError:  # the limits of the size cannot be met
             with pytest.raises(ValueError, match="no tree"):
                 reference.grow(grower.fields, seed)
             continue
         naive = reference.grow(grower.fields, seed)
-        for array, expected in zip(grown, naive.values(), strict=True):
-            assert array.tolist() == expected
+        assert weights.tolist() == naive.pop("parameters")
+        for name, expected in naive.items():
+            assert getattr(structure, name).tolist() == expected
 
 
 def figures(tree):

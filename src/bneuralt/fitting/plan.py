@@ -18,10 +18,10 @@ from bneuralt.fitting.splits import hold_out
 from bneuralt.fitting.train import TreeFit
 from bneuralt.model import Recipe
 from bneuralt.training import TrainingSettings
-from bneuralt.tree import NeuralTree
 from bneuralt.tree.growing import LEAF_PROBABILITY, MAX_DEPTH
 from bneuralt.tree.growth import TreeGrower, seed_of
 from bneuralt.tree.monotonic import Signs, constrained
+from bneuralt.tree.neural_tree import AnyTree, PlannedTree, grown
 from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 
 __all__ = ["drawn_seed", "new_fit", "plan_tree", "tree_grower"]
@@ -37,7 +37,7 @@ def plan_tree(
     recipe: Recipe,
     seed: int,
     *,
-    starts: list[NeuralTree] | None = None,
+    starts: Sequence[AnyTree] | None = None,
     signs: list[Signs] | None = None,
     sampling: Any = None,
     trial_fraction: float | None = None,
@@ -53,7 +53,7 @@ def plan_tree(
         Its rows are those of the tree.
     recipe : Recipe
     seed : int
-    starts : list of NeuralTree, optional
+    starts : sequence of trees, optional
         Trees to train; by default they are drawn.
     signs : list of Signs, optional
         Signs that the weights of these trees must keep; by default they are chosen.
@@ -91,7 +91,9 @@ def plan_tree(
             n_starts = growth.n_init
         sampler = leaf_sampler(problem, rows, sampling)
         grower = tree_grower(problem, recipe, sampler, n_weights)
-        starts = [NeuralTree(*grower.grow(seed_of(structure))) for _ in range(n_starts)]
+        starts = [PlannedTree(grower, seed_of(structure)) for _ in range(n_starts)]
+        if not grower.grows_by_itself:
+            starts = [grown(start) for start in starts]
     seed = int(order.integers(2**63))
     fit = new_fit(problem, starts, rows, settings, seed, validation, sampling, signs)
     if growth.plain_fraction > 0.0 and settings.leaf_moves:
@@ -131,7 +133,7 @@ def _part_of(n_weights: int | None, fraction: float, problem: Problem) -> int | 
 
 def new_fit(
     problem: Problem,
-    starts: list[NeuralTree],
+    starts: Sequence[AnyTree],
     rows: Rows,
     settings: TrainingSettings,
     seed: int,
@@ -144,7 +146,7 @@ def new_fit(
     Parameters
     ----------
     problem : Problem
-    starts : list of NeuralTree
+    starts : sequence of trees
     rows : Rows
         The rows of the trees.
     settings : TrainingSettings
@@ -155,10 +157,14 @@ def new_fit(
     signs : list of Signs, optional
         Those of trees that are trained further; by default they are chosen.
     """
+    if problem.input_signs is not None or problem.interactions is not None:
+        starts = [grown(start) for start in starts]  # signs and sets belong to nodes
     if problem.input_signs is not None and signs is None:
-        starts, signs = constrained(starts, problem.input_signs, problem.task.output_signs())
+        starts, signs = constrained(
+            [grown(start) for start in starts], problem.input_signs, problem.task.output_signs()
+        )
     return TreeFit(
-        starts,
+        list(starts),
         rows.one_epoch().with_mean_weight_one(),
         validation,
         settings,
@@ -233,7 +239,7 @@ def leaf_sampler(problem: Problem, rows: Rows, sampling: Any) -> Any:
 
 
 def may_move_to(
-    problem: Problem, rows: Rows, starts: Sequence[NeuralTree], sampling: Any
+    problem: Problem, rows: Rows, starts: Sequence[AnyTree], sampling: Any
 ) -> list[Array] | None:
     """Return which inputs the leaves of each tree may move to: those that could be drawn."""
     interactions = problem.interactions
@@ -249,5 +255,5 @@ def may_move_to(
     return [
         interactions.allowed(tree.parent, tree.leaf_parent, groups[tree.leaf_input])[:, groups]
         & allowed
-        for tree in starts
+        for tree in map(grown, starts)
     ]

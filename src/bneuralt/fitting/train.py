@@ -27,6 +27,7 @@ from bneuralt.training.results import HISTORY
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.joining import mean_tree
 from bneuralt.tree.monotonic import Signs
+from bneuralt.tree.neural_tree import AnyTree
 from bneuralt.warnings import warn_user
 
 __all__ = ["TreeFit", "train_fits"]
@@ -41,7 +42,7 @@ class TreeFit:
 
     Parameters
     ----------
-    starts : list of NeuralTree
+    starts : list of NeuralTree or PlannedTree
         Trees to be trained.
     rows : Rows
         The examples of an epoch.
@@ -70,7 +71,7 @@ class TreeFit:
         The training of each start before this one, as in a trial; may be empty.
     """
 
-    starts: list[NeuralTree]
+    starts: list[AnyTree]
     rows: Rows
     validation: Rows | None
     settings: TrainingSettings

@@ -27,6 +27,7 @@ from bneuralt.model.scaling import Scaling
 from bneuralt.shrinking import WEIGHTS, without_idle_branches
 from bneuralt.training import EpochState
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.neural_tree import PlannedTree
 
 __all__ = ["fit_part_of_tree", "fit_tree"]
 
@@ -228,7 +229,7 @@ def plan_part(problem: Problem, recipe: Recipe, i: int, seed: int) -> tuple[Tree
     if before is None:
         sampler = leaf_sampler(problem, problem.rows, recipe.growth.feature_sampling)
         grower = tree_grower(problem, recipe, sampler, size_to_draw(problem, recipe))
-        tree = NeuralTree(*grower.grow(seed))
+        tree = PlannedTree(grower, seed).tree
     else:
         tree, state, signs = before.trees[i], before.states[i], before.signs_of(i)
         n_before = state.n_iter

@@ -16,7 +16,7 @@ from bneuralt.training.losses import Loss, check_targets
 from bneuralt.training.results import OptimizerState
 from bneuralt.training.settings import TrainingSettings
 from bneuralt.tree.monotonic import Signs
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.neural_tree import AnyTree
 
 __all__ = ["CheckedData", "OffsetAndFactor", "TargetReading", "TrainingJob", "core_job"]
 
@@ -33,8 +33,9 @@ class TrainingJob:
 
     Parameters
     ----------
-    tree : NeuralTree
-        Structure and initial weights; its dtype is that of the computation.
+    tree : NeuralTree or PlannedTree
+        Structure and initial weights; its dtype is that of the computation. A planned tree is
+        grown by the thread that trains it.
     settings : TrainingSettings
     seed : int
         Seed of the order of the rows.
@@ -71,7 +72,7 @@ class TrainingJob:
     ['completed', 'completed']
     """
 
-    tree: NeuralTree
+    tree: AnyTree
     settings: TrainingSettings
     seed: int = 0
     rows: ArrayLike | None = None

@@ -12,7 +12,7 @@ import numpy as np
 
 from bneuralt import _core
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.neural_tree import AnyTree, NeuralTree, grown
 from bneuralt.warnings import TrainingDiverged
 
 __all__ = [
@@ -85,19 +85,26 @@ class TrainingResult:
         Time of this training alone.
     """
 
-    def __init__(self, start: NeuralTree, result: _core.Result) -> None:
-        self.start = start
+    def __init__(self, start: AnyTree, result: _core.Result) -> None:
+        self._start = start
         self.status: str = result.status
         self.n_epochs: int = result.n_epochs
         self.best_epoch: int | None = result.best_epoch if result.best_epoch >= 0 else None
         self.seconds: float = result.seconds
         self._result = result
 
+    @property
+    def start(self) -> NeuralTree:
+        """The tree that was trained."""
+        return grown(self._start)
+
     # Made at first use: of many trees trained together, most are only compared by their scores.
     @cached_property
     def tree(self) -> NeuralTree:
         """The trained tree."""
-        return self.start.with_leaf_inputs(self._result.leaf_input, self._result.parameters)
+        structure, parameters = self._result.structure, self._result.parameters
+        shape = self.start if structure is None else NeuralTree.of_core(structure, parameters)
+        return shape.with_leaf_inputs(self._result.leaf_input, parameters)
 
     @property
     def moves(self) -> IntArray:

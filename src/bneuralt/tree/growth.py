@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bneuralt import _core
-from bneuralt._typing import Array, IntArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tree.activations import get_activation, get_activation_mixture
 from bneuralt.tree.checks import checked_count
 from bneuralt.tree.interactions import InteractionSets
-from bneuralt.tree.layout import TreeArrays
 
 __all__ = ["GrowthRule", "LeafSampler", "TreeGrower", "seed_of"]
 
@@ -156,7 +155,7 @@ feature_sampling, groups, interactions, dtype
         if not 0.0 <= init_scale < np.inf:
             raise ValueError(f"init_scale={init_scale!r} must be finite and not negative")
         self.n_inputs, self.n_outputs = n_inputs, n_outputs
-        self.dtype, self.trains_activations = np.dtype(dtype), train_activations
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.sampler: LeafSampler | None = None
         self.n_features = n_features
         self.fields: dict[str, Any] = {
@@ -192,34 +191,28 @@ feature_sampling, groups, interactions, dtype
         if core_fields is not None:
             self.fields |= core_fields(n_features)
         elif callable(feature_sampling):
-            self.sampler = cast(LeafSampler, feature_sampling)
+            self.sampler = feature_sampling
         elif feature_sampling is not None:
             self.fields["chances"] = checked_chances(feature_sampling, n_features)
         self.rule = _core.GrowthRule(**self.fields)
 
-    def grow(self, seed: int) -> TreeArrays:
-        """Return the arrays of the tree of a seed."""
-        parent, activation, leaf_parent, leaf_input, weights, numbers = _core.grow(
-            self.rule, seed, None if self.sampler is None else self._sample_with(seed)
-        )
-        return TreeArrays(
-            self.n_inputs,
-            self.n_outputs,
-            parent,
-            activation,
-            leaf_parent,
-            leaf_input,
-            weights.astype(self.dtype, copy=False),
-            numbers,
-            self.trains_activations,
-        )
+    @property
+    def grows_by_itself(self) -> bool:
+        """Whether the core grows all trees without calling Python, and none is refused."""
+        return self.sampler is None and self.fields["n_weights"] > 0
 
-    def _sample_with(self, seed: int) -> Callable[[IntArray, IntArray], IntArray]:
+    def grow(self, seed: int) -> tuple[_core.Structure, FloatArray]:
+        """Return structure and weights of the tree of a seed."""
+        sample = None if self.sampler is None else self._sample_with(seed)
+        structure, weights = _core.grow(self.rule, seed, sample)
+        return structure, weights.astype(self.dtype, copy=False)
+
+    def _sample_with(self, seed: int) -> Callable[..., NDArray[np.int32]]:
         """Return what the core calls to choose features, where a callable does that."""
         assert self.sampler is not None
         rng, sampler = np.random.default_rng(seed), self.sampler
 
-        def sample(leaf_parent: IntArray, parent: IntArray) -> IntArray:
+        def sample(leaf_parent: IntArray, parent: IntArray) -> NDArray[np.int32]:
             drawn = sampler(rng, leaf_parent, parent, self.n_features)
             return np.ascontiguousarray(drawn, dtype=np.int32)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -34,7 +34,15 @@ from bneuralt.tree.interactions import InteractionSets
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.shape import TreeShape
 
-__all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
+__all__ = [
+    "AnyTree",
+    "NeuralTree",
+    "OutputOverflow",
+    "PlannedTree",
+    "forward_many",
+    "grown",
+    "mean_forward",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,7 +266,25 @@ class NeuralTree(TreeShape):
             interactions=interactions,
             dtype=dtype,
         )
-        return cls(*grower.grow(seed_of(random_state)))
+        return PlannedTree(grower, seed_of(random_state)).tree
+
+    @classmethod
+    def of_core(cls, structure: _core.Structure, parameters: FloatArray) -> NeuralTree:
+        """Return the tree of a structure that the core has made, whose arrays it shares."""
+        tree = object.__new__(cls)
+        tree.__dict__.update(
+            n_inputs=structure.n_inputs,
+            n_outputs=structure.n_outputs,
+            parent=structure.parent,
+            activation=structure.activation,
+            leaf_parent=structure.leaf_parent,
+            leaf_input=structure.leaf_input,
+            activation_parameters=structure.activation_parameters,
+            trains_activations=structure.trains_activations,
+            structure=structure,
+        )
+        tree._set_parameters(parameters)
+        return tree
 
     def with_parameters(self, parameters: ArrayLike) -> NeuralTree:
         """Return a tree of the same structure with other weights.
@@ -507,4 +533,58 @@ class NeuralTree(TreeShape):
 
 
 #: Attributes shared by trees that differ only in their weights.
+@dataclass(frozen=True)
+class PlannedTree:
+    """A random tree that is grown when it is needed, such as by the thread that trains it.
+
+    Attributes
+    ----------
+    grower : TreeGrower
+    seed : int
+    """
+
+    grower: TreeGrower
+    seed: int
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self.grower.n_inputs
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.grower.n_outputs
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the weights."""
+        return self.grower.dtype
+
+    @property
+    def output_activation(self) -> str:
+        """Name of the activation of the outputs."""
+        name: str = NAMES[self.grower.fields["output"][0]]
+        return name
+
+    @property
+    def core(self) -> _core.PlannedTree:
+        """The tree for a training of the core."""
+        return _core.PlannedTree(self.grower.rule, self.seed, self.dtype == np.float32)
+
+    @cached_property
+    def tree(self) -> NeuralTree:
+        """The tree."""
+        return NeuralTree.of_core(*self.grower.grow(self.seed))
+
+
+#: A tree, or the plan of one.
+AnyTree: TypeAlias = NeuralTree | PlannedTree
+
+
+def grown(tree: AnyTree) -> NeuralTree:
+    """Return a tree, which is grown if it was only planned."""
+    return tree.tree if isinstance(tree, PlannedTree) else tree
+
+
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
