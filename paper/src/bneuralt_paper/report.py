@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt_paper.images.paper_runs import size_runs
 from bneuralt_paper.ledger import Entry, Evidence, check_claims
 from bneuralt_paper.ledger.claims import VERDICTS
 from bneuralt_paper.reporting import figures, image_sections, result_tables
@@ -39,14 +40,15 @@ _LIMITATIONS = (
 )
 _HOW_TO_RUN = """\
 The commands need a data folder with the authors' files (`bneuralt data fetch`), can be
-interrupted, and continue where they ended:
+interrupted, and continue from the published files (`run` with
+`--without docs/reproduction/runs.csv.xz`):
 
 ```console
-$ bneuralt paper run --experiments all,additions --runs 30 --store study/runs.sqlite
-$ bneuralt paper curves --runs 30 --store study
-$ bneuralt paper images --store study
-$ bneuralt paper measure --store study
-$ bneuralt paper publish --store study --out docs/reproduction
+$ bneuralt paper run --experiments all,additions --runs 30 --store runs.sqlite
+$ bneuralt paper publish --store runs.sqlite --out docs/reproduction
+$ bneuralt paper curves --runs 30 --store docs/reproduction
+$ bneuralt paper images --store docs/reproduction
+$ bneuralt paper measure --store docs/reproduction
 $ bneuralt paper claims --store docs/reproduction
 $ bneuralt paper report --store docs/reproduction --out docs/reproduction.md
 ```
@@ -160,43 +162,6 @@ def build_sections(evidence: Evidence) -> list[Section]:
     ]  # fmt: skip
 
 
-def _section_of(entry: Entry) -> str:
-    """Return the section of the page to which a claim belongs, by its kind and place."""
-    claim = entry.claim
-    if claim.kind == "misprint":
-        return "misprints"
-    if claim.id.startswith(("fig-a", "table-a2", "table-a3")):
-        return "supplement"
-    place = claim.place
-    if claim.id in ("table-3", "table-a4", "table-a5") or claim.id in _SIGNIFICANCE:
-        return "significance"
-    if claim.id in _DIGITS or claim.id.startswith("claim-mnist"):
-        return "experiments" if claim.id == "claim-mnist-sizes" else "digits"
-    if claim.kind in ("algorithm", "equation") or place.startswith(
-        ("Section 2", "Section 3", "Sections 3", "Table 1")
-    ):
-        return "method"
-    if claim.id in ("fig-1", "fig-2", "fig-3", "fig-4"):
-        return "method"
-    if claim.id == "table-a1" or place.startswith("Section 4"):
-        return "experiments"
-    if place.startswith(("Section 5.3", "Sections 5.3")) or claim.id in _CONVERGENCE:
-        return "convergence"
-    if place.startswith(
-        ("Section 6", "Section 7", "Sections 6", "Section 1", "Sections 1", "Sections 5, 6")
-    ):
-        return "discussion"
-    return "scores"
-
-
-_SIGNIFICANCE = ("claim-ks", "claim-wilcoxon", "claim-t", "claim-only-friedman")
-_DIGITS = (
-    "table-4", "claim-capsnet", "claim-1-tree", "claim-32-tree", "claim-a-32-tree",
-    "claim-sensitivity", "claim-digits-order", "fig-7", "fig-8",
-)  # fmt: skip
-_CONVERGENCE = ("fig-9", "fig-10", "fig-11", "fig-12")
-
-
 def _section(
     slug: str,
     title: str,
@@ -211,7 +176,7 @@ def _section(
     """Return a section: its claims other than the main ones, then its tables and figures."""
     if all_as_files:
         files_only = [part.slug for part in parts if isinstance(part, ReportTable)]
-    own = [e for e in entries if _section_of(e) == slug and not e.claim.headline]
+    own = [e for e in entries if e.claim.section == slug and not e.claim.headline]
     claims: Parts = [claims_table(own, f"claims_{slug}", "Claims", with_place=False)] if own else []
     return Section(slug, title, text, (*claims, *parts), frozenset(folded), frozenset(files_only))
 
@@ -280,9 +245,7 @@ def _curve_parts(evidence: Evidence, results: Results) -> Parts:
                 parts += pictures(figures.convergence(curves, setting, task), name, caption)
         caption = "Figure 11: test errors on glass and mpg6 by setting."
         parts += pictures(figures.settings_comparison(curves), "settings-comparison", caption)
-    digits = [
-        r for r in evidence.image_results.paper_runs if r.rate == 0.01 and r.selection == "epoch"
-    ]
+    digits = size_runs(evidence.image_results.paper_runs)
     caption = "Figure 12: training score of each run against the number of nodes."
     figure = figures.score_against_size(results, digits)
     return [*parts, *pictures(figure, "score-against-size", caption)]

@@ -14,8 +14,8 @@ __all__ = ["digit_parts", "fashion_parts", "k_tree_parts", "shown_digit_run"]
 
 def shown_digit_run(results: ImageResults) -> PaperImageRun | None:
     """Return the run of BNeuralT-20K that the figures show: the first seed of its first setting."""
-    runs = [r for r in results.paper_runs if r.label == "20K" and r.roc]
-    return min(runs, key=lambda r: (r.max_children, r.rate, r.selection, r.seed), default=None)
+    runs = [r for r in results.paper_runs if r.label == "20K" and r.is_main]
+    return min(runs, key=lambda r: (r.rate, r.seed), default=None)
 
 
 def digit_parts(results: ImageResults) -> list[ReportTable | Picture]:
@@ -48,9 +48,7 @@ def fashion_parts(results: ImageResults) -> list[ReportTable | Picture]:
     """Return the table of Fashion-MNIST, which the paper does not have."""
     name = "fashion_mnist"
     names = {r.data for r in results.runs} | {b.data for b in results.baselines}
-    if name not in names | {e.data for e in results.earlier}:
-        return []
-    return [image_tables.comparison_table(results.runs, results.baselines, name, results.earlier)]
+    return [image_tables.comparison_table(results.runs, results.baselines)] if name in names else []
 
 
 def k_tree_parts(results: ImageResults) -> list[ReportTable | Picture]:
