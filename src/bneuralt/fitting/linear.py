@@ -2,7 +2,8 @@
 
 Trees learn a sum of columns slowly, and badly from few rows. So the outputs of a model are those of
 its trees plus a share of those of a linear model, which is a leaf for each column under the root.
-A `trial` chooses penalty and share. The experiments behind the numbers are in `docs/lab_book.md`.
+A `trial` chooses penalty and share. The experiments behind the numbers are in the lab book
+(`docs/lab/lab_book.md`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT
+from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss
 from bneuralt.fitting.rows import Rows
@@ -89,7 +90,7 @@ def n_weights_for_trees(problem: Problem, n_weights: int) -> int:
 
 def most_leaves(problem: Problem, n_weights: int) -> int:
     """Return the largest number of leaves of the linear part of a model."""
-    left = n_weights - FEWEST_PER_OUTPUT * problem.n_outputs
+    left = n_weights - MIN_WEIGHTS_PER_OUTPUT * problem.n_outputs
     return max(0, min(left, int(LARGEST_FRACTION * n_weights)))
 
 
