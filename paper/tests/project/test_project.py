@@ -28,11 +28,10 @@ def test_entry_points_name_all_estimators():
         assert entry.load().__name__ == entry.name
 
 
-#: Base classes of the product from which HFNT and MONT inherit, and the program's own errors and
-#: output, which commands of other packages share. Nothing else may be added here.
+#: Base classes of the product from which HFNT and MONT inherit, and the program's own
+#: errors, which commands of other packages share. Nothing else may be added here.
 INHERITED = {
     "bneuralt.cli.errors",
-    "bneuralt.cli.outputs",
     "bneuralt.declaring",
     "bneuralt.estimators.classification",
     "bneuralt.estimators.evolution_parameters",

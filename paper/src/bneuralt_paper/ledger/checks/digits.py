@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bneuralt_paper.images.k_trees import PUBLISHED
-from bneuralt_paper.images.paper_runs import PRINTED, RATES, PaperImageRun, size_runs
+from bneuralt_paper.images.paper_runs import PRINTED, RATES, SIZE_EPOCHS, PaperImageRun, size_runs
 from bneuralt_paper.ledger.checks.registry import check
 from bneuralt_paper.ledger.evidence import Check, Evidence, NotTested
 from bneuralt_paper.reporting import published
@@ -90,7 +90,8 @@ def reachable_sizes(evidence: Evidence) -> Check:
 @check
 def accuracy_and_size(evidence: Evidence) -> Check:
     """Correlate training accuracy after ten epochs with the number of nodes."""
-    points = [(r.size, 1 - r.train_error[9]) for r in size_runs(evidence.image_results.paper_runs)]
+    runs = size_runs(evidence.image_results.paper_runs)
+    points = [(run.size, 1 - run.train_error[SIZE_EPOCHS - 1]) for run in runs]
     if len({size for size, _ in points}) < 3:
         raise NotTested("there are too few sizes")
     size, accuracy = np.array(points).T
@@ -98,8 +99,8 @@ def accuracy_and_size(evidence: Evidence) -> Check:
     small = size < 100_000
     logarithmic = float(np.corrcoef(np.log(size[small]), accuracy[small])[0, 1])
     text = (
-        f"correlation of training accuracy (10 epochs) with the size {linear:.2f}; up to 30,000 "
-        f"nodes with its logarithm {logarithmic:.2f}"
+        f"correlation of training accuracy ({SIZE_EPOCHS} epochs) with the size {linear:.2f}; up "
+        f"to 30,000 nodes with its logarithm {logarithmic:.2f}"
     )
     return Check(text, linear > 0.9)
 
