@@ -184,13 +184,13 @@ def _section(
 def _verdicts(entries: Sequence[Entry]) -> Section:
     counts = Counter(entry.verdict for entry in entries)
     by_kind = Counter((entry.claim.kind, entry.verdict) for entry in entries)
-    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    agree, differ, open_ = (counts[verdict] for verdict in VERDICTS)
     misprints = by_kind["misprint", "differs"]
     text = (
-        f"{len(entries)} items of the paper: {counted} ({misprints} of those that differ are "
-        "misprints). Scores are reproduced; they measure weights that were selected on the test "
-        "rows. 'Honest' means that the test rows are used once, to score the trained model. The "
-        "other claims are in the sections below."
+        f"{len(entries)} items of the paper: {agree} are reproduced, {differ} differ ({misprints} "
+        f"of them are misprints), {open_} cannot be tested. Scores are reproduced; they measure "
+        "weights that were selected on the test rows. 'Honest' means that the test rows are used "
+        "once, to score the trained model. The other claims are in the sections below."
     )
     shown = [entry for entry in entries if entry.claim.headline]
     table = claims_table(shown, "verdicts", "The main claims", with_place=False)

@@ -9,7 +9,6 @@ from sklearn.metrics import roc_auc_score
 
 from bneuralt import BNeuralForestClassifier, NeuralTree
 from bneuralt.cli.program import main
-from bneuralt_paper.images import study
 from bneuralt_paper.images.image_baselines import (
     IMAGE_BASELINES,
     ImageBaseline,
@@ -20,9 +19,10 @@ from bneuralt_paper.images.image_runs import image_classifier, run_images
 from bneuralt_paper.images.paper_runs import PaperSetting, run_paper_tree
 from bneuralt_paper.images.paper_trees import ImageGrowth, draw_levels, draw_tree, mean_size
 from bneuralt_paper.images.result_files import ImageResults, load_results, write_results
-from bneuralt_paper.images.study import ImageTask
 from bneuralt_paper.reporting import image_figures, image_tables
 from bneuralt_paper.reporting.figure_files import to_svg
+from bneuralt_paper.running import image_study as study
+from bneuralt_paper.running.image_study import ImageTask
 from bneuralt_paper.running.locks import RunLocks
 from paper.tests.helpers.spots import spots, write_spots
 from tests.helpers.paths import DOCS

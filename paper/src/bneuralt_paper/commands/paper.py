@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
+from bneuralt.cli import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
 from bneuralt_paper.commands.study import add_study_commands
 
 if TYPE_CHECKING:

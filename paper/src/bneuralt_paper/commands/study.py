@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bneuralt.cli.errors import BAD_DATA, OK, CommandError
+from bneuralt.cli import BAD_DATA, OK, CommandError
 
 __all__ = ["add_study_commands"]
 
@@ -99,7 +99,7 @@ def _images(args: argparse.Namespace) -> int:
 
     from bneuralt_paper.images.image_data import load_images
     from bneuralt_paper.images.result_files import PUBLISHED_IMAGES
-    from bneuralt_paper.images.study import image_study, read_study, run_study
+    from bneuralt_paper.running.image_study import image_study, read_study, run_study
 
     path = _folder(args) / PUBLISHED_IMAGES
     if args.list:

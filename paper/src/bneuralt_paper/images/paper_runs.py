@@ -150,14 +150,14 @@ def paper_plan() -> list[PaperSetting]:
     Examples
     --------
     >>> len(paper_plan()), paper_plan()[0].name
-    (87, '10K-d5-m10-p4-r.01-s0')
+    (84, '10K-d5-m10-p4-r.01-s0')
     """
     sizes = {label: printed[:2] for label, printed in PRINTED.items()} | SMALL | SHALLOW
     plan = [
         PaperSetting(label, *sizes[label], ImageGrowth(*growth), rate, seed)
         for label, growths in GROWTHS.items()
         for growth in growths
-        for rate in RATES
+        for rate in (RATES[:1] if label in SHALLOW else RATES)
         for seed in SEEDS
     ]
     by_update = [
