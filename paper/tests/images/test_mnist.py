@@ -102,6 +102,15 @@ def test_tables(runs, images):
     )
 
 
+def test_the_list_of_runs_has_their_cost():
+    cart = ImageBaseline("mnist", "CART", 0, 0.12, None, 9.5)
+    runs = image_tables.run_list(ImageResults(baselines=[cart])).frame.set_index("run")
+    assert len(runs) == len(study.image_study())
+    assert runs.loc["CART-mnist", ["seconds", "status"]].tolist() == [9.5, "finished"]
+    others = runs.drop(index="CART-mnist")
+    assert set(others["status"]) == {"missing"} and others["seconds"].isna().all()
+
+
 def test_figures(runs, images):
     setting = PaperSetting("20K", 400, 11, ImageGrowth(3, 5, 0.4), 0.01, 0)
     run, tree = run_paper_tree(setting, images)

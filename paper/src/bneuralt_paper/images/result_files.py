@@ -94,16 +94,6 @@ class ImageResults:
             every += sorted(getattr(self, entry.name), key=lambda result: result.name)
         return every
 
-    def provenance(self) -> dict[str, str]:
-        """Return the numbers of results of each kind, and the time that they took."""
-        counts = {
-            "the paper's trees": len(self.paper_runs),
-            "other trees": len(self.runs),
-            "scikit-learn models": len(self.baselines),
-            "trials of k-trees": sum(len(entry.trials) for entry in self.k_trees),
-        }
-        return {"images": ", ".join(f"{what}: {n}" for what, n in counts.items() if n)}
-
 
 def write_results(results: ImageResults, path: str | PathLike[str]) -> None:
     """Write all results to one compressed file; the same results give the same bytes."""

@@ -18,6 +18,7 @@ from bneuralt_paper.images.paper_runs import PRINTED, SHALLOW, SMALL, PaperImage
 from bneuralt_paper.images.result_files import ImageResults
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
+from bneuralt_paper.running.image_study import image_study
 
 __all__ = [
     "comparison_table",
@@ -25,6 +26,7 @@ __all__ = [
     "k_tree_table",
     "mean_error",
     "results_on",
+    "run_list",
     "table4",
 ]
 
@@ -186,6 +188,31 @@ def _with_spread(record: dict[str, Any], name: str, deviation: str) -> str:
         return ""
     spread = record.get(deviation)
     return f"{record[name]:.2f}" + ("" if spread is None else f" ± {spread:.2f}")
+
+
+def run_list(results: ImageResults) -> ReportTable:
+    """Return a table of all runs of the study with their cost, those that are missing included."""
+    found = {result.name: result for result in results.all()}
+    records = []
+    for task in image_study():
+        result: Any = found.get(task.name)
+        trials = getattr(result, "trials", [result])
+        records.append(
+            {
+                "run": task.name,
+                "data": task.data,
+                "seed": getattr(result, "seed", None),
+                "seconds": sum(trial.seconds for trial in trials) if result else None,
+                "status": "finished" if result else "missing",
+            }
+        )
+    frame = pd.DataFrame(records)
+    rows = [
+        tuple(TableCell("" if pd.isna(value) else str(value)) for value in record.values())
+        for record in records
+    ]
+    title = "Runs on images, with processor seconds"
+    return ReportTable("image_runs", title, tuple(frame.columns), rows, frame, heads=5)
 
 
 def k_tree_table(results: Sequence[KTreeTrials]) -> ReportTable:
