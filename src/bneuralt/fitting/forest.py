@@ -29,7 +29,7 @@ from bneuralt.fitting.finish import (
 from bneuralt.fitting.joblib_workers import active_backend, aligned, over_workers
 from bneuralt.fitting.linear import LinearPart, refitted
 from bneuralt.fitting.options import Options
-from bneuralt.fitting.plan import plan_tree
+from bneuralt.fitting.plan import drawn_seed, plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.progress import (
     ForestState,
@@ -294,7 +294,7 @@ def _plan(problem: Problem, recipe: Recipe, member: Member) -> TreeFit:
     return plan_tree(
         of_tree,
         recipe,
-        member.seed,
+        drawn_seed(member.seed),
         sampling=features_of_tree(problem, member.seed),
         linear=linear,
         place=member.place,
@@ -332,7 +332,7 @@ def fit_part_of_forest(problem: Problem) -> Model:
         if sampling is not None:
             growth = recipe.growth.set_params(feature_sampling=sampling)
             recipe_of_tree = replace(recipe, values={**recipe.values, "growth": growth})
-        fit, state = plan_part(problem.with_rows(rows), recipe_of_tree, i, seed)
+        fit, state = plan_part(problem.with_rows(rows), recipe_of_tree, i, drawn_seed(seed))
         fits.append((fit, seed))
         states.append(state)
     # Ctrl-C leaves all trees as they were

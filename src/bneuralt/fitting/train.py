@@ -170,13 +170,11 @@ class TreeFit:
 
         The best one, or all that are done; if the training was stopped, those of most epochs.
         """
-        losses = self.losses
-        best = int(np.argmin(losses))
-        if not self.is_mean:
-            return [best]
-        done = [i for i, loss in enumerate(losses) if loss < inf]
-        n_epochs = max((self.results[i].n_epochs for i in done), default=0)
-        return sorted({best, *(i for i in done if self.results[i].n_epochs == n_epochs)})
+        done = [i for i, loss in enumerate(self.losses) if loss < inf]
+        if not self.is_mean or not done:
+            return [self.best]
+        n_epochs = max(self.results[i].n_epochs for i in done)
+        return [i for i in done if self.results[i].n_epochs == n_epochs]
 
     @property
     def tree(self) -> NeuralTree:
@@ -213,7 +211,9 @@ class TreeFit:
     @property
     def n_epochs(self) -> int:
         """Number of epochs of the result to keep."""
-        return self.result.n_epochs + (self.earlier[self.best].n_epochs if self.earlier else 0)
+        first = self.kept[0]
+        n_earlier = self.earlier[first].n_epochs if self.earlier else 0
+        return int(self.results[first].n_epochs + n_earlier)
 
     def moved_leaves(self) -> tuple[IntArray, IntArray]:
         """Return the inputs that leaves were moved to, and the new inputs of those that moved."""

@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 
 from bneuralt._typing import FloatArray
 from bneuralt.fitting.linear import LinearFit, LinearPart, fit_path, most_leaves, refitted
-from bneuralt.fitting.plan import plan_tree
+from bneuralt.fitting.plan import drawn_seed, plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.recipe import may_be_linear, may_try, training_of
 from bneuralt.fitting.row_losses import RowLoss, row_loss
@@ -314,7 +314,7 @@ class _Attempt:
             plan_tree(
                 problem,
                 recipe,
-                seed,
+                drawn_seed(seed),
                 sampling=features_of_tree(problem, seed),
                 trial_fraction=size.weights,
                 settings=settings,

@@ -125,7 +125,8 @@ class TrainingResult:
         """Return numbers and arrays in place of the core's object, which cannot be pickled."""
         names = ("parameters", "state", "step", "history", "leaf_input", "moves")
         plain = {name: getattr(self._result, name) for name in names}
-        return {**self.__dict__, "_result": SimpleNamespace(**plain)}
+        result = SimpleNamespace(**plain, structure=None)
+        return {**self.__dict__, "_start": self.start, "_result": result}
 
     def __repr__(self) -> str:
         return f"TrainingResult(status={self.status!r}, n_epochs={self.n_epochs})"
