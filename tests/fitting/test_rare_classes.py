@@ -79,7 +79,7 @@ def test_rows_count_and_not_their_weights():
 
 def test_probabilities_of_rare_classes_are_better_than_with_the_size_for_all_rows():
     gains = []
-    for seed in range(6):
+    for seed in range(12):
         X, y = table(0.03, seed, 9000)
         scores = []
         for size in ({}, {"n_weights": 600, "weight_decay": SINGLE_TREE.weight_decay(N)}):
