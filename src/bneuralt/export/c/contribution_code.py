@@ -6,6 +6,8 @@ the weights on the path and, at each node, the quotient of the differences of it
 
 from __future__ import annotations
 
+import numpy as np
+
 from bneuralt.export.c.literals import array, c_templates
 from bneuralt.export.c.model_code import PublicFunction
 from bneuralt.export.c.real_code import RealCode
@@ -17,7 +19,7 @@ from bneuralt.export.contributions import (
     mean_row,
     start_of,
 )
-from bneuralt.expressions import OUTPUTS
+from bneuralt.expressions import OUTPUTS, substitute, variable
 from bneuralt.tree.walk import outputs_above
 
 __all__ = ["contributions_code"]
@@ -28,11 +30,7 @@ templates = c_templates("model.c")
 def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
     """Return tables and functions, and the function that attributes predictions to features."""
     model, number = code.model, code.math.number
-    if explained_link(model) != OUTPUTS:
-        raise ValueError(
-            f"contributions in C are to sums of trees, and the predictions of this {model.kind} "
-            "are a function of them: use another target, or explain"
-        )
+    link = explained_link(model)
     baseline = mean_row(model) - code.centers
     kinds = dict.fromkeys(node.activation for nodes in code.trees for node in nodes)
     number_of = {activation: i for i, activation in enumerate(kinds)}
@@ -62,7 +60,7 @@ def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
             array(f"static const {code.math.type} {prefix}_weight[{m}]", weights),
         ]
         parts = ", ".join(f"{prefix}_{t}" for t in ("size", "node", "number", "leaf", "weight"))
-        calls.append(f"    {code.name}_add_contributions({parts}, in, out);\n")
+        calls.append(f"    {code.name}_add_contributions({parts}, in, out, mean);\n")
     *cases, last = map(code.math.text, kinds)
     chosen = "".join(f"kind == {i} ? {text}\n           : " for i, text in enumerate(cases))
     names: dict[str, object] = {
@@ -74,7 +72,15 @@ def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
         "feature": ", ".join(map(str, _feature_of_inputs(code))),
         "tables": "\n".join(tables),
         "calls": "".join(calls),
+        "link": "",
     }
+    if link != OUTPUTS:
+        formula = substitute(link, {"outputs": variable("z")})
+        means = model.outputs(mean_row(model)[np.newaxis]).mean(axis=0)[0]
+        starts = (map(number, start_of(formula, mean)) for mean in means.tolist())
+        listed = ", ".join("{" + ", ".join(start) + "}" for start in starts)
+        text = code.math.text(formula)
+        names["link"] = code.fill(templates.THROUGH_LINK, **names, starts=listed, of_mean=text)
     scores = {"classes": "score of each class", "labels": "score of each label"}
     what = scores.get(model.task, "prediction")
     size = "N_FEATURES" if model.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"

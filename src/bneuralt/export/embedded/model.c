@@ -84,7 +84,8 @@ static inline $real ${NAME}_activation(int kind, $real z)
 /* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
 static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_t (*node)[3],
                                              const $real (*number)[6], const uint16_t (*leaf)[2],
-                                             const $real *weight, const $real *in, $real *out)
+                                             const $real *weight, const $real *in, $real *out,
+                                             $real *mean)
 {
     static const $real baseline[$n_inputs] = {$baseline};
     static const uint16_t feature[$n_inputs] = {$feature};
@@ -100,6 +101,8 @@ static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_
         factor[i] = at[0] * (dz > $small || dz < -$small ? (h - at[2]) / dz : at[3] + at[4] * dz);
         if (i >= $n_outputs)
             z[node[i][1]] += at[0] * h;
+        else
+            mean[i] += h / $n_trees;
     }
     for (i = $n_outputs; i < size[0]; i++)
         factor[i] *= factor[node[i][1]];
@@ -112,12 +115,19 @@ static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_
 
 $tables
 /* ---- CONTRIBUTIONS ---- */
-    $real in[$n_inputs];
+    $real in[$n_inputs], mean[$n_outputs] = {0};
     int i;
     for (i = 0; i < $n_features * $n_outputs; i++)
         out[i] = 0;
     ${NAME}_encode(x, in);
-$calls
+$calls$link
+/* ---- THROUGH_LINK ---- */
+    for (i = 0; i < $n_features * $n_outputs; i++) {
+        static const $real start[$n_outputs][4] = {$starts};
+        const $real *at = start[i / $n_features], z = mean[i / $n_features];
+        const $real h = $of_mean, dz = z - at[0];
+        out[i] *= dz > $small || dz < -$small ? (h - at[1]) / dz : at[2] + at[3] * dz;
+    }
 /* ---- ENCODE ---- */
 /* The inputs of the trees for a row. */
 static inline void ${NAME}_encode(const $feature *x, $input *in)
