@@ -72,11 +72,11 @@ def large_tree_rate(evidence: Evidence) -> Check:
     text = "; ".join(parts)
     if shallow := [r for r in evidence.image_results.paper_runs if r.label in SHALLOW]:
         error = [run.lowest_error for run in shallow]
-        reason = "the reason is the depth" if np.mean(error) < min(lowest) / 2 else "not the depth"
+        share = "most" if np.mean(error) < np.mean(lowest) / 2 else "little"
         text += (
-            f"; {reason}: as many weights in a tree of depth {shallow[0].max_depth}, which no "
-            f"printed setting draws, give {_percent(error)} % (honest "
-            f"{_percent([run.last_error for run in shallow])})"
+            f"; the depth explains {share} of it: as many weights in a tree of depth "
+            f"{shallow[0].max_depth}, which no printed setting draws, give {_percent(error)} % "
+            f"(honest {_percent([run.last_error for run in shallow])}, {len(shallow)} seeds)"
         )
     return Check(text, 100 * min(lowest) <= PRINTED["200K"][2] + 0.5)
 
