@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.blas import one_blas_thread
 from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss
@@ -141,6 +142,7 @@ def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) 
     return LinearFit(model.part(whole[0], penalty), [model.part(each, penalty) for each in best])
 
 
+@one_blas_thread()
 def refitted(problem: Problem, part: LinearPart, penalty: float | None) -> LinearPart:
     """Return the linear part with the same leaves for other rows, or with another penalty."""
     rows = problem.rows

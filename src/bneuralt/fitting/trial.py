@@ -25,6 +25,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import FloatArray
+from bneuralt.blas import one_blas_thread
 from bneuralt.fitting.linear import LinearFit, LinearPart, fit_path, most_leaves, refitted
 from bneuralt.fitting.plan import drawn_seed, plan_tree
 from bneuralt.fitting.problem import Problem
@@ -212,6 +213,7 @@ def best_shares(held_out: HeldOut, trees: FloatArray, expected: Sequence[float])
     return Shares(float(shares[0]), float(shares[1:].sum()), float(found.fun), losses)
 
 
+@one_blas_thread()
 def run_trial(problem: Problem, recipe: Recipe) -> Trial:
     """Choose the shares of trees and linear part, and the use of ramps.
 
