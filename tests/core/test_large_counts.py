@@ -63,7 +63,7 @@ def test_rows_with_too_many_columns_are_refused():
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_signals_are_handled_during_a_forward_pass(n_threads):
     X = np.random.default_rng(0).random((1_000_000, 4), dtype=np.float32)
-    tree = NeuralTree.random(4, 1, n_weights=800, random_state=0)
+    tree = NeuralTree.random(4, 1, n_weights=8_000, random_state=0)
     handled = []
     previous = signal.signal(signal.SIGVTALRM, lambda *_: handled.append(time.process_time()))
     started = time.process_time()
