@@ -13,7 +13,7 @@ __all__ = ["one_blas_thread"]
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Use one thread for small matrices: on a busy machine, threads that wait cost most of the time.
+    """Use one thread for small matrices: threads that wait cost most of the time of a fit.
 
     Examples
     --------
