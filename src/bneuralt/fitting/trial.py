@@ -34,7 +34,7 @@ from bneuralt.fitting.recipe import may_be_linear, may_try, training_of
 from bneuralt.fitting.row_losses import RowLoss, row_loss
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import divided, fold_of_each
-from bneuralt.fitting.train import FitBatch, TreeFit
+from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.model import Recipe
 from bneuralt.model.scaling import fold
 from bneuralt.training import TrainingDiverged, TrainingResult
@@ -206,7 +206,7 @@ def run_trial(problem: Problem, recipe: Recipe) -> Trial:
     if attempt.is_constant:  # small trees may be too small for what there is to learn
         longer = _Attempt(problem, recipe, FULL)
         attempt = attempt if longer.is_constant else longer
-    may_begin_at_ramps = problem.encoder.has_ramps and not options.is_set("ramp_fraction")
+    may_begin_at_ramps = problem.encoder.has_ramps and "ramp_fraction" not in options.explicit
     if not (may_begin_at_ramps and n_rows >= MIN_ROWS_FOR_RAMPS and attempt.learns_little):
         return attempt.chosen()
     reason = {"ramp_fraction": f"trial: lowers the loss by more than {GAIN:.0%}"}
@@ -244,7 +244,7 @@ class _Attempt:
         ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
-            FitBatch(fits, len(fits)).train(separate, None, problem.options.n_threads)
+            train_fits(fits, separate, problem.options.n_threads)
         self.results = [fit.result for fit in fits]
         self.is_complete = all(result.status == "completed" for result in self.results)
         self.held_out = self._outputs([held_out for _, held_out in parts])
@@ -314,7 +314,7 @@ class _Attempt:
         if len(trees) == 1 or not self.problem.encoder.has_ramps:
             return fraction, best_shares(self.held_out, trees.mean(axis=0), expected)
         candidates = {0.5: trees.mean(axis=0), 0.0: trees[0], 1.0: trees[1]}
-        if options.is_set("plain_fraction"):
+        if "plain_fraction" in options.explicit:
             fraction = round(2 * fraction) / 2
             candidates = {fraction: candidates[fraction]}
         found = {f: best_shares(self.held_out, each, expected) for f, each in candidates.items()}
@@ -348,7 +348,7 @@ class _Attempt:
         recipe, options = self.recipe, self.problem.options
         part = None if self.linear is None else self.linear.part
         values, reason = self._values()
-        chosen = {name: value for name, value in values.items() if not options.is_set(name)}
+        chosen = {name: value for name, value in values.items() if name not in options.explicit}
         recipe = recipe.replaced(chosen, dict.fromkeys(chosen, reason))
         penalty = recipe.growth.linear_penalty
         if part is not None and penalty != part.penalty:
