@@ -51,7 +51,7 @@ ROWS_PER_TREE = 10_000_000
 #: The weight decay of large tables.
 LEAST_DECAY = 0.005
 
-#: From MANY_ROWS rows and more than MANY_CLASSES classes on, the learning rate is halved and the
+#: With more than MANY_ROWS rows and MANY_CLASSES classes, the learning rate is halved and the
 #: number of epochs doubled.
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
@@ -246,7 +246,7 @@ def learning_rate(n_rows: int, n_classes: int = 1) -> float:
 
 
 def _takes_longer(n_rows: int, n_classes: int) -> bool:
-    return n_rows >= MANY_ROWS and n_classes > MANY_CLASSES
+    return n_rows > MANY_ROWS and n_classes > MANY_CLASSES
 
 
 def batch_size(n_rows: int) -> int:
