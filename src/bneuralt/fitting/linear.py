@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.blas import one_blas_thread
+from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import FloatArray
-from bneuralt.blas import one_blas_thread
+from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.linear import LinearFit, LinearPart, fit_path, most_leaves, refitted
 from bneuralt.fitting.plan import drawn_seed, plan_tree
 from bneuralt.fitting.problem import Problem

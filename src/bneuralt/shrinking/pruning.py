@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.blas import one_blas_thread
+from bneuralt.arrays import one_blas_thread
 from bneuralt.shrinking.sizes import WEIGHTS, SizeUnit
 from bneuralt.shrinking.surgery import operate
 from bneuralt.training.losses import Loss
