@@ -34,7 +34,7 @@ from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with
 from bneuralt.explaining import Effect, check_interactions, check_monotonic, effect, explain
 from bneuralt.export.integer import input_ranges, integer_model
 from bneuralt.fitting.fingerprints import n_seen
-from bneuralt.fitting.problem import problem_of
+from bneuralt.fitting.problem import rows_to_compare
 from bneuralt.model import Model
 from bneuralt.tables.columns import Frame
 
@@ -120,8 +120,8 @@ class _Card:
                     "training: the model holds no hashes of its training rows."
                 )
             ]
-        problem = problem_of(self.model, self.estimator._options(), self.X, self.target)
-        n_checked, seen = n_seen(known, problem.rows)
+        rows = rows_to_compare(self.model, self.estimator._options(), self.X, self.target)
+        n_checked, seen = n_seen(known, rows)
         text = f"{counted(n, 'row')}; the model was trained on {counted(known.n_rows, 'row')}. "
         if seen == 0:
             if n_checked == 0:

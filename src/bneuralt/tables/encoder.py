@@ -22,15 +22,18 @@ from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import (
     KINDS,
+    CategoryFeature,
     ColumnError,
     Feature,
     Input,
+    MeansFeature,
     NumberFeature,
     Range,
     UnusedFeature,
     feature_from_plain,
     learn_feature,
 )
+from bneuralt.tables.features.means import MIN_ROWS_OF_VALUE
 from bneuralt.tables.features.number import LATER, number_range, numbers_in
 from bneuralt.tables.kinds import (
     Decision,
@@ -55,6 +58,7 @@ __all__ = [
     "UnfitColumn",
     "are_numbers",
     "categorical_mask",
+    "category_forms",
     "learn_encoder",
     "plain_encoder",
 ]
@@ -722,7 +726,7 @@ class _Learning:
         for j in [j for j, feature in enumerate(features) if feature is None]:
             is_frame = isinstance(self.X, Frame)
             column = self.X.columns[j] if is_frame else _number_column(self.X, j)
-            from_dtype = column.is_category and isinstance(self.categorical_features, str)
+            from_dtype = column.is_category and isinstance(self.categorical_features, (str, Mapping))
             if (is_category := from_dtype or bool(listed[j])) != column.is_category:
                 column = replace(column, is_category=is_category)
             features[j], ranges[j] = self._learn(j, column)
@@ -776,6 +780,7 @@ class _Learning:
             gaps = np.where(np.isin(column.values, found), np.nan, column.values)
             column = replace(column, values=gaps, cells=None)
         feature = learn_feature(column, weight, self.target, counts)
+        feature = self._with_means(j, column, feature)
         feature = feature.bent(column, weight, self.bending)
         if found and is_number:
             feature = feature.with_sentinels(found)
@@ -787,16 +792,45 @@ class _Learning:
                 self.notes.add("sentinels", f"{place} ({listing})")
         if isinstance(feature, NumberFeature) and notation not in (None, PLAIN):
             feature = replace(feature, notation=notation)
-        if feature.is_one_hot and column.texts and self.categorical_features is None:
+        if feature.kind == "category" and column.texts and self.categorical_features is None:
             raise ValueError(
                 f"{place} has text, such as {column.texts[0]!r:.50}, and "
                 "categorical_features=None allows none: use 'from_dtype'"
             )
         for kind, text in feature.notes(original, weight):
             self.notes.add(kind, f"{place} {text}")
-        if feature.is_one_hot and not original.is_category:
+        if feature.kind == "category" and not original.is_category:
             self._note_mixture(place, column)
         return feature, feature.learn_range(column, weight)
+
+    def _with_means(self, j: int, column: Column, feature: Feature) -> Feature:
+        """Return the description of a category by means of the target, if it has many values."""
+        wanted = self.forms.get(j)
+        if not isinstance(feature, CategoryFeature) or wanted == "values":
+            return feature
+        if wanted is None:
+            found = None
+            if self.target is not None:
+                found = MeansFeature.by_rule(feature, column, self.row_counts)
+            return feature if found is None else found
+        place = _place(j, self.names)
+        if self.target is None:
+            raise ValueError(
+                f"categorical_features has 'means' for {place}, and the first part of a table does not "
+                "show them: use fit instead of partial_fit, or 'values'"
+            )
+        found = MeansFeature.of_values(column, self.row_counts)
+        if found is None:
+            raise ValueError(
+                f"categorical_features has 'means' for {place}, but each of its values is in fewer than "
+                f"{MIN_ROWS_OF_VALUE} rows: use 'values'"
+            )
+        return found
+
+    @cached_property
+    def forms(self) -> dict[int, str]:
+        """What the user says of the inputs of categories, by the position of their column."""
+        return category_forms(self.categorical_features, self.X.shape[1], self.names)
 
     def _decision(self, j: int, column: Column) -> Decision:
         """Return what a column is."""
