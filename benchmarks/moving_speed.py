@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.timing import interleaved, table
 from bneuralt import NeuralTree, TrainingSettings, train
-from bneuralt.fitting.capacity import FEWEST_EPOCHS, SINGLE_TREE, batch_size, n_epochs
+from bneuralt.fitting.capacity import MIN_EPOCHS, SINGLE_TREE, batch_size, n_epochs
 from bneuralt.fitting.recipe import LEAF_MOVES
 from bneuralt.tree.growing import TREE_GROWTH
 
@@ -40,7 +40,7 @@ def added_share(n_rows: int, n_features: int) -> float:
     for leaf_moves in (0, LEAF_MOVES):
         settings = TrainingSettings(
             batch_size=batch_size(n_rows),
-            max_epochs=n_epochs(n_rows, FEWEST_EPOCHS["classifier"]),
+            max_epochs=n_epochs(n_rows, MIN_EPOCHS["classifier"]),
             weight_decay=SINGLE_TREE.weight_decay(n_rows),
             leaf_moves=leaf_moves,
         )

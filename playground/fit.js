@@ -1,6 +1,6 @@
 // A fit with the settings that Python would choose: bneuralt.fitting: recipe, plan, trial, tree and forest.
 import {
-  batch_size, effective_share, FEWEST_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MOST_PER_ROW, MOST_ROWS_JOINED, n_epochs, n_epochs_joined, N_JOINED, ROWS, SCALING, SETTINGS,
+  batch_size, effective_share, MIN_WEIGHTS_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MAX_WEIGHTS_PER_ROW, MAX_ROWS_JOINED, n_epochs, n_epochs_joined, N_JOINED, ROWS, SCALING, SETTINGS,
   SINGLE, SINGLE_TREE, SPLITS,
 } from "./recipe.js";
 import { round } from "./features.js";
@@ -59,17 +59,17 @@ export class Fit {
 
   nWeights(rows, capacity) {
     if (this.options.nWeights) return this.options.nWeights;
-    const { isPlain, weightsPerLeaf, drawnPerFeature } = this.encoder, least = FEWEST_PER_OUTPUT * this.k;
+    const { isPlain, weightsPerLeaf, drawnPerFeature } = this.encoder, least = MIN_WEIGHTS_PER_OUTPUT * this.k;
     const perLeaf = isPlain ? 1 : weightsPerLeaf;
     let n = capacity.n_weights(nExamples(rows), this.k, perLeaf, this.effectiveShare(rows));
     if (!isPlain) n = Math.max(n, round(SINGLE.LEAVES_PER_OUTPUT * this.k * drawnPerFeature));
     rows.nDifferent ??= nDifferent(this.numbers, this.encoder.width, rows);
-    return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.nDifferent), least));
+    return Math.min(n, Math.max(Math.trunc(MAX_WEIGHTS_PER_ROW * perLeaf * rows.nDifferent), least));
   }
 
   /** Whether several trees are trained apart, and joined into their mean. */
   get isJoined() {
-    if (this.options.isForest || nExamples(this.rows) > MOST_ROWS_JOINED) return false;
+    if (this.options.isForest || nExamples(this.rows) > MAX_ROWS_JOINED) return false;
     return Math.floor(this.nWeights(this.rows, SINGLE_TREE) / N_JOINED) >= SINGLE.MIN_WEIGHTS_JOINED * this.k;
   }
 
@@ -77,7 +77,7 @@ export class Fit {
   finalPlan() {
     const plan = this.plan(this.rows), whole = this.weightsForTrees(plan.n_weights);
     if (!this.isJoined) return { ...plan, n_weights: whole };
-    const n_weights = Math.max(Math.floor(whole / N_JOINED), FEWEST_PER_OUTPUT * this.k);
+    const n_weights = Math.max(Math.floor(whole / N_JOINED), MIN_WEIGHTS_PER_OUTPUT * this.k);
     return { ...plan, n_weights, max_epochs: n_epochs_joined(plan.max_epochs, this.mayTry) };
   }
 
@@ -112,7 +112,7 @@ export class Fit {
     const { encoder, numbers } = this, n = encoder.nInputs, { width } = encoder;
     const offset = new Float64Array(n), factor = new Float64Array(n), deviation = new Float64Array(n), varies = new Uint8Array(n);
     const low = new Float64Array(n), high = new Float64Array(n);
-    const size = Math.max(ROWS.FEWEST_ROWS, Math.min(ROWS.ENOUGH_ROWS, Math.floor(ROWS.ENOUGH_NUMBERS / Math.max(1, n))));
+    const size = Math.max(ROWS.MIN_ROWS_OF_SAMPLE, Math.min(ROWS.SUFFICIENT_ROWS, Math.floor(ROWS.SUFFICIENT_NUMBERS / Math.max(1, n))));
     const total = rows.index.length, all = Int32Array.from({ length: total }, (_, i) => i);
     const some = total <= size ? all : Int32Array.from({ length: size }, (_, i) => Math.floor((i * total) / size));
     const column = new Float64Array(total), weight = new Float64Array(total);
@@ -236,7 +236,7 @@ export class Fit {
 
   /** Whether there are enough rows for a cross-validation, and not too many. */
   get mayTry() {
-    return nSeparate(this.rows) >= SPLITS.FEWEST_ROWS_TO_SPLIT && nExamples(this.rows) <= SINGLE.MAX_ROWS_FOR_TRIAL;
+    return nSeparate(this.rows) >= SPLITS.MIN_ROWS_TO_SPLIT && nExamples(this.rows) <= SINGLE.MAX_ROWS_FOR_TRIAL;
   }
 
   /** Whether the model may have a linear part. */

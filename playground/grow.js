@@ -32,7 +32,7 @@ function growTo(random, k, nWeights, maxDepth) {
     depth.push(depth[above] + 1);
     attach(output, parent.length - 1, depth.at(-1), n);
   }
-  if (total + 1 + low <= nWeights && total < DRAWING.ENOUGH_WEIGHTS * nWeights) return growTo(random, k, nWeights, maxDepth + 1);
+  if (total + 1 + low <= nWeights && total < DRAWING.SUFFICIENT_WEIGHTS * nWeights) return growTo(random, k, nWeights, maxDepth + 1);
   return numbered(parent, [...leaves.flat(), ...tooDeep], k);
 }
 
@@ -74,7 +74,7 @@ export function drawTree(random, encoder, varies, k, nWeights, rampShare = 0) {
     grown.total = 2 * grown.parent.length - k + grown.features.reduce((sum, j) => sum + inputs[j].length, 0);
     const isBetter = !best || (best.total < grown.total && grown.total <= nWeights) || (nWeights < best.total && grown.total < best.total);
     if (isBetter) best = grown;
-    if (DRAWING.ENOUGH_WEIGHTS * nWeights <= best.total && best.total <= nWeights) break;
+    if (DRAWING.SUFFICIENT_WEIGHTS * nWeights <= best.total && best.total <= nWeights) break;
     nGrown = Math.max(least, Math.min(nWeights, Math.trunc((nGrown * nWeights) / grown.total)));
   }
   return withWeights(random, best, inputs, encoder, k, rampShare);

@@ -1,7 +1,7 @@
 // Losses of rows as functions of linear outputs, and the linear part of models: bneuralt.fitting.row_losses and linear.
 //
 // Outputs have one line for each column, with the rows last. Two classes have one column.
-import { FEWEST_PER_OUTPUT, LINEAR } from "./recipe.js";
+import { MIN_WEIGHTS_PER_OUTPUT, LINEAR } from "./recipe.js";
 
 /** Iterations of a solver that needs only slopes, and the multiplications that it may take. */
 const MOST_ITERATIONS = 150, MOST_PRODUCTS = 1e9;
@@ -172,7 +172,7 @@ class Models {
 export const linearInputs = (encoder, factor) => encoder.drawn.flatMap((drawn, i) => (drawn && factor[i] ? [i] : []));
 
 /** Return the largest number of leaves of the linear part of a model. */
-export const mostLeaves = (nWeights, k) => Math.max(0, Math.min(nWeights - FEWEST_PER_OUTPUT * k, Math.trunc(LINEAR.LARGEST_FRACTION * nWeights)));
+export const mostLeaves = (nWeights, k) => Math.max(0, Math.min(nWeights - MIN_WEIGHTS_PER_OUTPUT * k, Math.trunc(LINEAR.LARGEST_FRACTION * nWeights)));
 
 /** Fit linear models without each of some folds, and one with all rows; return the part and the outputs for held-out rows. */
 export function linearPath(fit, separate, folds, nFolds, scaling, target, most) {

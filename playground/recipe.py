@@ -79,9 +79,15 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "TARGETS": (targets, ("MAX_INTEGER_CLASSES",)),
     "ROWS": (
         rows,
-        ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS", "ROWS_TO_COMPARE"),
+        (
+            "MAX_ROWS_TO_COPY",
+            "SUFFICIENT_ROWS",
+            "SUFFICIENT_NUMBERS",
+            "MIN_ROWS_OF_SAMPLE",
+            "ROWS_TO_COMPARE",
+        ),
     ),
-    "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
+    "SPLITS": (splits, ("MIN_ROWS_TO_SPLIT",)),
     "SCALING": (scaling, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
     "SINGLE": (
         recipe,
@@ -89,7 +95,7 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION")),
     "IDLE": (idle, ("TOLERANCE",)),
-    "DRAWING": (growth, ("ENOUGH_WEIGHTS", "GROUP_TRIES")),
+    "DRAWING": (growth, ("SUFFICIENT_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),
 }
 
@@ -203,7 +209,7 @@ def _kind(name: str, task: str, is_forest: bool) -> dict[str, Any]:
     loss = values["loss"]
     return {
         **kind,
-        "fewest_epochs": capacity.FEWEST_EPOCHS[_SIDES[task]],
+        "fewest_epochs": capacity.MIN_EPOCHS[_SIDES[task]],
         "numbers": [_number(name, values[name]) for name in SETTINGS],
         "loss": loss.name,
         "loss_parameters": list(loss.numbers),

@@ -30,7 +30,7 @@ export function mergedRows(numbers, width, target, positions) {
     }
   }
   const n = groups.length, isMerged = n < positions.length;
-  const times = Math.trunc(Math.min(positions.length / n + 0.5, ROWS.MOST_ROWS_TO_COPY / n));
+  const times = Math.trunc(Math.min(positions.length / n + 0.5, ROWS.MAX_ROWS_TO_COPY / n));
   return {
     index: Int32Array.from(groups, (g) => g.row),
     weight: Float64Array.from(groups, (g) => g.count),
@@ -41,8 +41,8 @@ export function mergedRows(numbers, width, target, positions) {
 
 /** Return the number of rows that differ in their numbers; of many rows, some are compared. */
 export function nDifferent(numbers, width, rows) {
-  const n = rows.index.length, most = Math.min(ROWS.ROWS_TO_COMPARE, Math.floor(ROWS.ENOUGH_NUMBERS / Math.max(1, width)));
-  const compared = Math.min(n, Math.max(ROWS.FEWEST_ROWS, most)), seen = new Set();
+  const n = rows.index.length, most = Math.min(ROWS.ROWS_TO_COMPARE, Math.floor(ROWS.SUFFICIENT_NUMBERS / Math.max(1, width)));
+  const compared = Math.min(n, Math.max(ROWS.MIN_ROWS_OF_SAMPLE, most)), seen = new Set();
   for (let i = 0; i < compared; i++) {
     const row = rows.index[Math.trunc((i * n) / compared)];
     seen.add(numbers.subarray(row * width, (row + 1) * width).join());
@@ -66,7 +66,7 @@ export function mergedPart(separate, positions) {
   const counts = new Map();
   for (const i of positions) counts.set(separate.index[i], (counts.get(separate.index[i]) ?? 0) + 1);
   const n = counts.size, isMerged = n < positions.length;
-  const times = isMerged ? Math.max(1, Math.trunc(Math.min((positions.length * separate.times) / n + 0.5, ROWS.MOST_ROWS_TO_COPY / n))) : separate.times;
+  const times = isMerged ? Math.max(1, Math.trunc(Math.min((positions.length * separate.times) / n + 0.5, ROWS.MAX_ROWS_TO_COPY / n))) : separate.times;
   return {
     index: Int32Array.from(counts.keys()),
     weight: Float64Array.from(counts.values()),

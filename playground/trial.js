@@ -1,5 +1,5 @@
 // Choice of the shares of trees and linear part, and of ramps, by cross-validation: bneuralt.fitting.trial.
-import { FEWEST_PER_OUTPUT, N_JOINED, TRIALS } from "./recipe.js";
+import { MIN_WEIGHTS_PER_OUTPUT, N_JOINED, TRIALS } from "./recipe.js";
 import { round } from "./features.js";
 import { foldOfEach, mergedPart, separateRows } from "./rows.js";
 import { Random } from "./random.js";
@@ -63,7 +63,7 @@ class Attempt {
   /** Return the plan of the model, and that of the trees of the trial: fewer weights, epochs and moves. */
   plan() {
     const { fit, effort: size, begins } = this, plan = fit.plan(fit.rows), whole = fit.weightsForTrees(plan.n_weights);
-    const n_weights = begins ? fit.finalPlan().n_weights : Math.max(Math.trunc(size.weights * whole), FEWEST_PER_OUTPUT * fit.k);
+    const n_weights = begins ? fit.finalPlan().n_weights : Math.max(Math.trunc(size.weights * whole), MIN_WEIGHTS_PER_OUTPUT * fit.k);
     return { plan, settings: { ...plan, n_weights, max_epochs: Math.max(1, round(size.epochs * plan.max_epochs)), leaf_moves: TRIALS.LEAF_MOVES } };
   }
 

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt.fitting.capacity import (
-    ENOUGH_EXAMPLES,
-    FEWEST_OF_MANY,
     IN_FOREST,
+    MIN_EPOCHS_OF_MANY,
     SINGLE_TREE,
+    SUFFICIENT_EXAMPLES,
     n_epochs,
 )
 
@@ -30,5 +30,5 @@ def test_many_rows_do_not_make_a_single_tree_smaller(n, n_outputs):
 def test_more_rows_are_seen_less_often_but_not_fewer_of_them(n, fewest, n_classes):
     epochs = n_epochs(n, fewest, n_classes)
     assert epochs >= 1
-    assert n * epochs >= min(FEWEST_OF_MANY * n, ENOUGH_EXAMPLES) * 0.7
+    assert n * epochs >= min(MIN_EPOCHS_OF_MANY * n, SUFFICIENT_EXAMPLES) * 0.7
     assert n_epochs(2 * n, fewest, n_classes) <= 2 * epochs

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, Growth
-from bneuralt.fitting.capacity import MOST_ROWS_JOINED, N_JOINED, n_epochs_joined
+from bneuralt.fitting.capacity import MAX_ROWS_JOINED, N_JOINED, n_epochs_joined
 from bneuralt.fitting.plan import plan_tree
 from bneuralt.fitting.problem import read_problem
 from bneuralt.fitting.recipe import resolve
@@ -86,7 +86,7 @@ def test_settings_that_leave_trees_joined(options):
 
 
 def test_large_tables_and_trees_of_forests_are_trained_alone():
-    X, y = table(MOST_ROWS_JOINED + 1)
+    X, y = table(MAX_ROWS_JOINED + 1)
     assert not planned(BNeuralTClassifier(random_state=0), X, y).is_mean
     forest = BNeuralForestClassifier(n_estimators=2, random_state=0).fit(*table())
     assert forest.recipe_.growth.n_joined == 1

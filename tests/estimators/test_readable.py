@@ -222,7 +222,7 @@ def test_a_tree_that_is_too_small_warns_and_says_what_it_costs(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(400, 4))
     y = np.sin(X).sum(axis=1) + X[:, 0] * X[:, 1]
-    monkeypatch.setattr(readable, "MOST_WEIGHTS", 8)
+    monkeypatch.setattr(readable, "MAX_READABLE_WEIGHTS", 8)
     with pytest.warns(ReadableTreeWarning, match=r"a tree of \d weights scores 0\.\d+ less"):
         model = BNeuralTRegressor(n_weights="readable", random_state=0).fit(X, y)
     assert model.n_parameters_ <= 8

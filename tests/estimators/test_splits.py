@@ -8,7 +8,7 @@ import pytest
 from bneuralt import BNeuralTClassifier
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import (
-    FEWEST_ROWS_TO_SPLIT,
+    MIN_ROWS_TO_SPLIT,
     TinyDataWarning,
     hold_out,
     hold_out_for_calibration,
@@ -21,14 +21,14 @@ def some_rows(y):
 
 
 def test_the_fewest_rows_that_are_split():
-    y = np.arange(FEWEST_ROWS_TO_SPLIT) % 2
+    y = np.arange(MIN_ROWS_TO_SPLIT) % 2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         training, held_out = hold_out(some_rows(y), 0.25, np.random.default_rng(0))
-    assert len(training) + len(held_out) == FEWEST_ROWS_TO_SPLIT
-    with pytest.warns(TinyDataWarning, match=f"{FEWEST_ROWS_TO_SPLIT - 1} rows are too few"):
+    assert len(training) + len(held_out) == MIN_ROWS_TO_SPLIT
+    with pytest.warns(TinyDataWarning, match=f"{MIN_ROWS_TO_SPLIT - 1} rows are too few"):
         training, held_out = hold_out(some_rows(y[1:]), 0.25, np.random.default_rng(0))
-    assert held_out is None and len(training) == FEWEST_ROWS_TO_SPLIT - 1
+    assert held_out is None and len(training) == MIN_ROWS_TO_SPLIT - 1
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])

@@ -13,7 +13,7 @@ from bneuralt import (
 )
 from bneuralt.fitting import recipe, train
 from bneuralt.fitting.canonical import canonical_rows
-from bneuralt.fitting.capacity import FEWEST_EPOCHS
+from bneuralt.fitting.capacity import MIN_EPOCHS
 from bneuralt.fitting.train import TreeFit
 from bneuralt.fitting.weights import RowWeights
 from bneuralt.training import train_many
@@ -186,5 +186,5 @@ def test_weights_make_examples(recorded):
     clf.fit(X, y, sample_weight=np.full(300, 4.0))
     ((job, result),) = recorded
     assert len(job.rows) == 1200 and job.settings.batch_size == 32
-    assert result.n_epochs == max(FEWEST_EPOCHS["classifier"], round(30_000 / 1200))
+    assert result.n_epochs == max(MIN_EPOCHS["classifier"], round(30_000 / 1200))
     assert job.sample_weight is None

@@ -15,7 +15,7 @@ from bneuralt import (
     BNeuralTRegressor,
     load_model,
 )
-from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT, n_epochs_joined
+from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT, n_epochs_joined
 from bneuralt.fitting.problem import read_problem
 from bneuralt.fitting.recipe import may_try, resolve, size_to_draw
 from bneuralt.tables import parse_csv
@@ -80,7 +80,7 @@ def in_python(table, target, **options):
         plan = {name: getattr(recipe, name) for name in names}
         plan["n_weights"] = size_to_draw(problem, recipe)
         if recipe.growth.n_joined > 1:
-            least = FEWEST_PER_OUTPUT * problem.n_outputs
+            least = MIN_WEIGHTS_PER_OUTPUT * problem.n_outputs
             plan["n_weights"] = max(plan["n_weights"] // recipe.growth.n_joined, least)
             plan["max_epochs"] = n_epochs_joined(plan["max_epochs"], may_try(problem, recipe))
         plans.insert(0, {**plan, "n_rows": len(rows), "times": rows.times})

@@ -214,10 +214,14 @@ def test_rule_for_size_and_decay(label, rule):
 
 def test_other_automatic_values_of_the_settings_page():
     text = text_of(DOCS / "settings.md")
-    numbers = [capacity.FEWEST_EXAMPLES, capacity.MOST_EXAMPLES, capacity.MANY_ROWS]
-    numbers += [capacity.LEARNING_RATE, *capacity.FEWEST_EPOCHS.values()]
-    numbers += [capacity.MOST_PER_ROW, capacity.FEWEST_PER_OUTPUT, capacity.ROWS_PER_TREE]
-    numbers += [*capacity.IN_FOREST.large, capacity.ENOUGH_EXAMPLES, capacity.LEAST_DECAY]
+    numbers = [capacity.MIN_EXAMPLES, capacity.MAX_EXAMPLES, capacity.MANY_ROWS]
+    numbers += [capacity.LEARNING_RATE, *capacity.MIN_EPOCHS.values()]
+    numbers += [
+        capacity.MAX_WEIGHTS_PER_ROW,
+        capacity.MIN_WEIGHTS_PER_OUTPUT,
+        capacity.ROWS_PER_TREE,
+    ]
+    numbers += [*capacity.IN_FOREST.large, capacity.SUFFICIENT_EXAMPLES, capacity.LEAST_DECAY]
     numbers += [number for pair in capacity.BATCH_SIZES for number in pair if number]
     for number in numbers:
         assert re.search(rf"(?<![\d,.]){number:,}(?!\d|,\d)", text), number

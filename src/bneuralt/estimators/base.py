@@ -31,6 +31,7 @@ from bneuralt.fitting.options import AT_TOP, Options
 from bneuralt.fitting.plan import drawn_seed
 from bneuralt.fitting.problem import Problem, read_problem
 from bneuralt.fitting.progress import Listen
+from bneuralt.frozen_settings import FrozenSettings, is_auto
 from bneuralt.model import Model, Recipe
 from bneuralt.model.file_writing import model_to_dict
 from bneuralt.model.inputs import columns_of, read_features, read_table
@@ -39,12 +40,11 @@ from bneuralt.tables.sparse_rows import dense
 from bneuralt.training import TrainingSettings
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.growing import TREE_GROWTH, Growth
-from bneuralt.values import Values, is_auto
 
 __all__ = ["OBJECTS", "NeuralTreeEstimator"]
 
 #: The objects that None stands for.
-OBJECTS: Mapping[str, Values] = MappingProxyType(
+OBJECTS: Mapping[str, FrozenSettings] = MappingProxyType(
     {"growth": Growth(), "training": TrainingSettings()}
 )
 
@@ -193,7 +193,9 @@ class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
 
     def _object(self, name: str) -> Any:
         value = getattr(self, name, None)
-        return value if isinstance(value, Values) else OBJECTS[name]  # other types are refused
+        return (
+            value if isinstance(value, FrozenSettings) else OBJECTS[name]
+        )  # other types are refused
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.

@@ -41,7 +41,7 @@ from bneuralt.tables.columns import Frame
 __all__ = ["card_html"]
 
 #: Largest numbers of effects, outputs of an effect, pairs, and groups that are shown.
-MOST_EFFECTS, MOST_OUTPUTS, MOST_PAIRS, MOST_GROUPS = 8, 6, 5, 12
+MAX_EFFECTS, MAX_OUTPUTS, MAX_PAIRS, MAX_GROUPS = 8, 6, 5, 12
 #: Rows that effects and interactions are averaged over, and the largest number of columns for
 #: which interactions are computed.
 EFFECT_ROWS, PAIR_ROWS, PAIR_COLUMNS = 500, 100, 60
@@ -271,7 +271,7 @@ class _Card:
             return []
         name, labels = self.group
         names, counts = np.unique(labels, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
+        order = np.argsort(-counts, kind="stable")[:MAX_GROUPS]
         lines = []
         for label in names[np.sort(order)].tolist():
             part = self.rows.take(np.flatnonzero(labels == label))
@@ -296,8 +296,8 @@ class _Card:
             label = self.model.output_names[1]
             header += [f"mean probability of {label}", f"share of {label}"]
         caption = f"Groups of {name}"
-        if len(names) > MOST_GROUPS:
-            caption += f": the {MOST_GROUPS} largest of {len(names):,}"
+        if len(names) > MAX_GROUPS:
+            caption += f": the {MAX_GROUPS} largest of {len(names):,}"
         return [Table(header, lines, caption)]
 
     # -- what it does --------------------------------------------------------------------
@@ -317,15 +317,15 @@ class _Card:
 
     def _effects(self) -> list[Block]:
         sample, columns = self._sample(EFFECT_ROWS), self._strongest()
-        curves = [effect(self.model, j, sample) for j in columns[:MOST_EFFECTS]]
-        limits = padded([curve.y[:, :MOST_OUTPUTS] for curve in curves]) if curves else None
+        curves = [effect(self.model, j, sample) for j in columns[:MAX_EFFECTS]]
+        limits = padded([curve.y[:, :MAX_OUTPUTS] for curve in curves]) if curves else None
         figures = [(_effect_scene(curve, limits), "") for curve in curves]
         text = "Mean prediction if only this column changes, over the rows of this card."
-        if len(columns) > MOST_EFFECTS:
-            text += f" The {MOST_EFFECTS} strongest of {len(columns)} columns."
+        if len(columns) > MAX_EFFECTS:
+            text += f" The {MAX_EFFECTS} strongest of {len(columns)} columns."
         n_outputs = self.model.n_outputs
-        if n_outputs > MOST_OUTPUTS:
-            text += f" The first {MOST_OUTPUTS} of {n_outputs} outputs."
+        if n_outputs > MAX_OUTPUTS:
+            text += f" The first {MAX_OUTPUTS} of {n_outputs} outputs."
         return [text, Figures(figures)] if figures else ["No column has an effect."]
 
     def _interactions(self) -> list[Block]:
@@ -346,7 +346,7 @@ class _Card:
         position = {name: j for j, name in enumerate(found.feature_names)}
         lines = [
             (f"{a} and {b}", f"{strength[position[a], position[b]]:.3g}")
-            for a, b in found.strongest_pairs(MOST_PAIRS)
+            for a, b in found.strongest_pairs(MAX_PAIRS)
         ]
         if lines:
             what = f"mean absolute interaction ({found.explains})"
@@ -428,7 +428,7 @@ def _positions(y: Array, classes: Sequence[Any]) -> Array:
 
 
 def _effect_scene(curve: Effect, y_range: tuple[float, float] | None) -> Scene:
-    outputs = range(min(curve.y.shape[1], MOST_OUTPUTS))
+    outputs = range(min(curve.y.shape[1], MAX_OUTPUTS))
     named = curve.output_names if len(curve.output_names) > 1 else []
     what = curve.explains
     if len(curve.output_names) == 1:

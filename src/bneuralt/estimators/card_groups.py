@@ -16,7 +16,7 @@ from bneuralt.tables.columns import Frame
 __all__ = ["cell_text", "groups_of"]
 
 #: Numbers of more different values than this are grouped by their quartiles.
-MOST_VALUES = 8
+MAX_VALUES = 8
 
 
 def groups_of(model: Model, table: Array | Frame, group: Any) -> tuple[str, Array]:
@@ -58,7 +58,7 @@ def _labelled(values: Sequence[Any]) -> Array:
     present = [v for v, gap in zip(values, is_missing, strict=True) if not gap]
     is_numeric = all(isinstance(v, (int, float, np.number)) for v in present)
     texts = [cell_text(v) for v in values]
-    if is_numeric and len(set(present)) > MOST_VALUES:
+    if is_numeric and len(set(present)) > MAX_VALUES:
         ends = np.unique(np.quantile(present, [0, 0.25, 0.5, 0.75, 1]))
         ranges = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(ends)]
         numbers = np.array([np.nan if v is None else v for v in values], dtype=np.float64)

@@ -20,7 +20,7 @@ __all__ = ["Reliability", "ScoredRows", "scores_with_intervals", "wilson"]
 CONFIDENCE = 0.95
 N_SAMPLES = 400
 #: Largest number of bins of a reliability curve, and the smallest number of rows of a bin.
-MOST_BINS, FEWEST_IN_BIN = 10, 10
+MAX_BINS, MIN_ROWS_IN_BIN = 10, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class Reliability(NamedTuple):
         >>> curve.error
         0.25
         """
-        n_bins = min(MOST_BINS, max(1, len(shares) // FEWEST_IN_BIN))
+        n_bins = min(MAX_BINS, max(1, len(shares) // MIN_ROWS_IN_BIN))
         parts: list[Any] = np.array_split(np.argsort(shares, kind="stable"), n_bins)
         counts = [(float(np.sum(came_true[part])), len(part)) for part in parts]
         ends = np.array([wilson(*count) for count in counts])

@@ -29,16 +29,16 @@ from bneuralt.estimators.base import OBJECTS
 from bneuralt.estimators.kinds import register_kind
 from bneuralt.fitting.capacity import (
     BATCH_SIZES,
-    ENOUGH_EXAMPLES,
-    FEWEST_EPOCHS,
-    FEWEST_EXAMPLES,
-    FEWEST_OF_MANY,
     LEARNING_RATE,
     MANY_CLASSES,
     MANY_ROWS,
-    MOST_EXAMPLES,
+    MAX_EXAMPLES,
+    MIN_EPOCHS,
+    MIN_EPOCHS_OF_MANY,
+    MIN_EXAMPLES,
     N_RAMPS,
     ROWS_PER_TREE,
+    SUFFICIENT_EXAMPLES,
 )
 from bneuralt.fitting.recipe import LEAF_MOVES, PATIENCE
 from bneuralt.tables.bends import LIMIT
@@ -279,10 +279,10 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "max_epochs": setting_parameter(
         "max_epochs",
-        f"{FEWEST_EXAMPLES:,} divided by the number of rows, and at least "
-        f"{FEWEST_EPOCHS['classifier']} for classifiers and {FEWEST_EPOCHS['regressor']} for "
-        f"regressors, unless that is more than {MOST_EXAMPLES:,} divided by the number of rows; "
-        f"but at least {FEWEST_OF_MANY}, or as many as give {ENOUGH_EXAMPLES:,} examples; "
+        f"{MIN_EXAMPLES:,} divided by the number of rows, and at least "
+        f"{MIN_EPOCHS['classifier']} for classifiers and {MIN_EPOCHS['regressor']} for "
+        f"regressors, unless that is more than {MAX_EXAMPLES:,} divided by the number of rows; "
+        f"but at least {MIN_EPOCHS_OF_MANY}, or as many as give {SUFFICIENT_EXAMPLES:,} examples; "
         f"twice as many for {LARGE_TASK}.",
     ),
     "growth": Parameter(

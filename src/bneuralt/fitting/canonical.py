@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.arrays import is_large
-from bneuralt.fitting.rows import MOST_ROWS_TO_COPY, Rows
+from bneuralt.fitting.rows import MAX_ROWS_TO_COPY, Rows
 from bneuralt.fitting.weights import RowWeights
 from bneuralt.tables.row_hashes import mixed
 from bneuralt.tables.sparse_rows import blocks, dense, dense_bytes, smallest_dtype
@@ -68,7 +68,7 @@ def canonical_rows(X: Any, y: Array, weights: RowWeights) -> Rows:
     index, total = order[first], np.add.reduceat(weight[order], first)
     copies = np.add.reduceat(counts[order], first)
     # Keep the number of updates proportional to the original number of rows.
-    times = int(min(copies.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
+    times = int(min(copies.mean() + 0.5, MAX_ROWS_TO_COPY / total.size))
     table_row = np.full(n_rows, -1, dtype=np.int32)
     table_row[order if used is None else used[order]] = np.cumsum(is_first) - 1
     table = dense(_take(X, index))

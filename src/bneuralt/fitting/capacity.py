@@ -12,7 +12,7 @@ from bneuralt._typing import Array
 
 __all__ = [
     "IN_FOREST",
-    "MOST_ROWS_JOINED",
+    "MAX_ROWS_JOINED",
     "N_JOINED",
     "ROWS_PER_TREE",
     "SINGLE_TREE",
@@ -26,22 +26,22 @@ __all__ = [
 ]
 
 #: Each output of a tree has at least this many weights.
-FEWEST_PER_OUTPUT = 5
+MIN_WEIGHTS_PER_OUTPUT = 5
 
 #: A tree has at most this many weights for each row with other numbers.
-MOST_PER_ROW = 5
+MAX_WEIGHTS_PER_ROW = 5
 
 #: Small tables are trained for more epochs than large ones: limits of epochs times rows.
-FEWEST_EXAMPLES = 30_000
-MOST_EXAMPLES = 1_200_000
-FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
+MIN_EXAMPLES = 30_000
+MAX_EXAMPLES = 1_200_000
+MIN_EPOCHS = {"classifier": 50, "regressor": 100}
 
 #: Large tables are trained for at least so many epochs, or for fewer that give enough examples.
-FEWEST_OF_MANY, ENOUGH_EXAMPLES = 3, 100_000_000
+MIN_EPOCHS_OF_MANY, SUFFICIENT_EXAMPLES = 3, 100_000_000
 
 #: Up to this number of rows, a single tree is the mean of this many trees that share its weights
 #: and are trained separately. Averaging independent trees reduces variance at equal size.
-MOST_ROWS_JOINED, N_JOINED = 10_000, 2
+MAX_ROWS_JOINED, N_JOINED = 10_000, 2
 #: Their epochs, as a share of those of one tree: without a trial, and after one.
 EPOCHS_JOINED, EPOCHS_AFTER_TRIAL = 0.8, 0.5
 
@@ -122,7 +122,7 @@ class Capacity:
         plain = self._n_weights_of_numbers(n_rows, n_outputs)
         leaves = min(self.per_row * n_rows, self.per_class * n_outputs)
         n_weights = max(plain, int(min(self.enlarged * plain, weights_per_leaf * leaves)))
-        return max(int(n_weights * share**0.5), FEWEST_PER_OUTPUT * n_outputs)
+        return max(int(n_weights * share**0.5), MIN_WEIGHTS_PER_OUTPUT * n_outputs)
 
     def _n_weights_of_numbers(self, n_rows: int, n_outputs: int) -> int:
         n_weights = max(self.fewest, self.per_class * n_outputs, self.per_row * n_rows)
@@ -133,7 +133,7 @@ class Capacity:
             most = self.small[1]
         if self.large is not None and n_rows > self.large[0]:
             most = max(most * (self.large[0] / n_rows) ** 0.6, min(most, self.large[1]))
-        return max(int(min(n_weights, most)), FEWEST_PER_OUTPUT * n_outputs)
+        return max(int(min(n_weights, most)), MIN_WEIGHTS_PER_OUTPUT * n_outputs)
 
     def weight_decay(self, n_rows: float) -> float:
         """Return the weight decay for a number of effective rows.
@@ -218,9 +218,9 @@ def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:
     100
     """
     factor = 2 if _takes_longer(n_rows, n_classes) else 1
-    fewest_of_many = max(1, min(FEWEST_OF_MANY, round(ENOUGH_EXAMPLES / n_rows)))
-    usual = min(fewest, max(fewest_of_many, round(MOST_EXAMPLES / n_rows)))
-    return max(round(FEWEST_EXAMPLES / n_rows), factor * usual)
+    fewest_of_many = max(1, min(MIN_EPOCHS_OF_MANY, round(SUFFICIENT_EXAMPLES / n_rows)))
+    usual = min(fewest, max(fewest_of_many, round(MAX_EXAMPLES / n_rows)))
+    return max(round(MIN_EXAMPLES / n_rows), factor * usual)
 
 
 def n_epochs_joined(n_epochs: int, has_trial: bool) -> int:

@@ -15,16 +15,16 @@ from bneuralt.warnings import CodeWarning, warn_user
 __all__ = ["CodeWarning", "warn_of_codes"]
 
 #: A column of fewer values is learnt well as a number: its ramps separate nearly all of them.
-FEWEST_VALUES = 12
+MIN_VALUES = 12
 #: Each value is in this many rows or more, in the mean.
 ROWS_PER_VALUE = 5
 #: Values must explain this share of the variance of the target beyond the model, and an F
 #: statistic must be this many deviations above what noise would give.
 SMALLEST_SHARE, DEVIATIONS = 0.03, 6.0
 #: Number of rows that are used.
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 #: A warning lists at most this many columns.
-MOST_COLUMNS = 5
+MAX_COLUMNS = 5
 
 
 class _Code(NamedTuple):
@@ -47,7 +47,7 @@ def warn_of_codes(model: Model, rows: Rows) -> None:
     """
     if rows.table.dtype == np.uint8:  # images
         return
-    rows = rows.sample(rows.table.shape[1]).subsample(MOST_ROWS)
+    rows = rows.sample(rows.table.shape[1]).subsample(MAX_ROWS)
     X = rows.X
     candidates = _columns_of_whole_numbers(model.encoder, X)
     if not candidates:
@@ -71,9 +71,9 @@ def _warn(model: Model, codes: list[_Code]) -> None:
     listing = "; ".join(
         f"column {model.encoder.name(code.column)!r} ({code.n_values:,} values; they explain "
         f"{code.share:.0%} of the variance of the target beyond the model)"
-        for code in codes[:MOST_COLUMNS]
+        for code in codes[:MAX_COLUMNS]
     )
-    more = len(codes) - MOST_COLUMNS
+    more = len(codes) - MAX_COLUMNS
     listing += f"; and {more} more" if more > 0 else ""
     warn_user(
         f"whole numbers may be codes, for which their order means nothing: {listing}. If they are, "
@@ -123,7 +123,7 @@ def _explained(
     whole = values == np.floor(values)
     codes, index = np.unique(values[whole], return_inverse=True)
     n_values, n = codes.size, int(whole.sum())
-    if not FEWEST_VALUES <= n_values <= n / ROWS_PER_VALUE:
+    if not MIN_VALUES <= n_values <= n / ROWS_PER_VALUE:
         return n_values, 0.0
     weight = weight[whole] / weight[whole].mean()
     counts = np.bincount(index, weight)

@@ -16,10 +16,10 @@ from bneuralt.fitting.problem import Problem, bending_of
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.search import Entry, SearchMethod
 from bneuralt.fitting.splits import fold_of_each
+from bneuralt.frozen_settings import is_auto
 from bneuralt.model import Recipe
 from bneuralt.training import TrainingSettings
 from bneuralt.tree import NeuralTree
-from bneuralt.values import is_auto
 
 __all__ = ["EvolvedSearch"]
 
@@ -29,15 +29,15 @@ LEAF_MOVES = 2
 #: Number of examples (rows times epochs) per child, and of the final training of the front.
 EXAMPLES_PER_CHILD = 8_000
 FINAL_EXAMPLES = 30_000
-FEWEST_EPOCHS, FEWEST_FINAL_EPOCHS = 3, 30
+MIN_EPOCHS, MIN_FINAL_EPOCHS = 3, 30
 
 #: Weight decay up to DECAY_ROWS rows; from there on, it falls with the root of their number.
 DECAY, DECAY_ROWS = 0.15, 600
 
 #: With fewer rows than this in each fold, trees are scored on their training rows.
-FEWEST_IN_FOLD = 2
+MIN_ROWS_IN_FOLD = 2
 
-FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 16
+MIN_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 16
 
 
 class EvolvedSearch(SearchMethod):
@@ -91,7 +91,7 @@ class EvolvedSearch(SearchMethod):
         front = search.front()
         data: TrainingRows = search.rows
         settings = search.settings.training
-        epochs = max(FEWEST_FINAL_EPOCHS, round(FINAL_EXAMPLES / rows.n_examples))
+        epochs = max(MIN_FINAL_EPOCHS, round(FINAL_EXAMPLES / rows.n_examples))
         final = settings.set_params(leaf_moves=0, max_epochs=epochs)
         copies = [candidate.genome.trees() for candidate in front]
         trained = data.train(
@@ -132,7 +132,7 @@ def settings_of(problem: Problem) -> TrainingSettings:
     automatic = {
         "weight_decay": DECAY * min(1.0, DECAY_ROWS / n) ** 0.5,
         "batch_size": batch_size(n),
-        "max_epochs": max(FEWEST_EPOCHS, round(EXAMPLES_PER_CHILD / n)),
+        "max_epochs": max(MIN_EPOCHS, round(EXAMPLES_PER_CHILD / n)),
         "leaf_moves": LEAF_MOVES,
     }
     training = options.training.set_params(loss=problem.loss, **given)
@@ -144,7 +144,7 @@ def max_weights(problem: Problem) -> int:
     most = problem.options.max_weights
     if isinstance(most, int):
         return most
-    return max(FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT * problem.n_outputs)
+    return max(MIN_WEIGHTS, WEIGHTS_PER_OUTPUT * problem.n_outputs)
 
 
 def _space(problem: Problem, n_copies: int) -> Space:
@@ -248,7 +248,7 @@ def _outputs_of_folds(trees: list[NeuralTree], X: Array, fold_of_row: IntArray) 
 
 def _divide(rows: Rows, n_folds: int, rng: np.random.Generator) -> IntArray:
     """Return the fold of each row; a single fold if there are too few rows."""
-    if len(rows) < FEWEST_IN_FOLD * n_folds:
+    if len(rows) < MIN_ROWS_IN_FOLD * n_folds:
         return np.zeros(len(rows), dtype=np.intp)
     return fold_of_each(rows.y, n_folds, rng)
 

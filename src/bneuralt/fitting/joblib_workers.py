@@ -21,7 +21,7 @@ from bneuralt._typing import Array
 __all__ = ["active_backend", "aligned", "over_workers"]
 
 #: Number of failures of the backend after which the remaining tasks run in this process.
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 
 #: Backends that send an array to each worker once, however many tasks refer to it.
 SHARE_ARRAYS = ("DaskDistributedBackend", "LokyBackend", "MultiprocessingBackend")
@@ -66,7 +66,7 @@ def over_workers(
         Arguments that all calls share; they are sent to each worker once.
     """
     left, n_failures = list(range(len(items))), 0
-    while left and n_failures < MOST_FAILURES:
+    while left and n_failures < MAX_FAILURES:
         tasks = [delayed(_attempt)(function, items[i], *arrays) for i in left]
         try:
             for outcome in _outcomes(backend, n_jobs, tasks, arrays):

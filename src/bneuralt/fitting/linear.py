@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT
+from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss
 from bneuralt.fitting.rows import Rows
@@ -89,7 +89,7 @@ def n_weights_for_trees(problem: Problem, n_weights: int) -> int:
 
 def most_leaves(problem: Problem, n_weights: int) -> int:
     """Return the largest number of leaves of the linear part of a model."""
-    left = n_weights - FEWEST_PER_OUTPUT * problem.n_outputs
+    left = n_weights - MIN_WEIGHTS_PER_OUTPUT * problem.n_outputs
     return max(0, min(left, int(LARGEST_FRACTION * n_weights)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bneuralt.frozen_settings import is_auto
 from bneuralt.model.tasks import Classes, Labels
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import (
@@ -19,7 +20,6 @@ from bneuralt.training.losses import (
     get_loss,
 )
 from bneuralt.tree.growing import Growth
-from bneuralt.values import is_auto
 
 __all__ = ["AT_TOP", "READABLE", "Options"]
 

@@ -12,7 +12,7 @@ __all__ = ["OutlyingTargetWarning", "warn_of_outliers"]
 #: Values this many times the distance of the quartiles away from the median are outliers, if they
 #: have most of the variance.
 FAR = 30.0
-MOST_OF_VARIANCE = 0.5
+MAX_FRACTION_OF_VARIANCE = 0.5
 
 
 def warn_of_outliers(y: Array) -> None:
@@ -34,7 +34,7 @@ def warn_of_outliers(y: Array) -> None:
             is_far = distance > FAR * (high - low)
             far, total = np.square(distance[is_far]).sum(), np.square(distance).sum()
         n_far = int(np.count_nonzero(is_far))
-        if high == low or n_far == 0 or not far > MOST_OF_VARIANCE * total:
+        if high == low or n_far == 0 or not far > MAX_FRACTION_OF_VARIANCE * total:
             continue
         row = int(distance.argmax())
         warn_user(

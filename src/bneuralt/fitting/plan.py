@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from bneuralt._typing import Array
-from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT
+from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
 from bneuralt.fitting.linear import LinearPart
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.recipe import automatic_size, leaves_may_move, size_to_draw, training_of
@@ -126,7 +126,7 @@ def _part_of(n_weights: int | None, fraction: float, problem: Problem) -> int | 
     """Return a part of a number of weights, but enough for each output."""
     if n_weights is None:
         return None
-    return max(int(fraction * n_weights), FEWEST_PER_OUTPUT * problem.n_outputs)
+    return max(int(fraction * n_weights), MIN_WEIGHTS_PER_OUTPUT * problem.n_outputs)
 
 
 def new_fit(

@@ -41,23 +41,23 @@ __all__ = [
 ]
 
 #: Largest number of weights with up to two outputs, and for each more.
-MOST_WEIGHTS, PER_OUTPUT = 60, 20
+MAX_READABLE_WEIGHTS, PER_OUTPUT = 60, 20
 #: Smallest number of weights for each output.
-FEWEST_PER_OUTPUT = 8
+MIN_WEIGHTS_PER_OUTPUT = 8
 #: Weights are removed from a tree of this many times the largest size, and at most of the second
 #: number, unless the largest size is above it.
-FIRST, MOST_FIRST = 3, 600
+FIRST, MAX_FIRST_WEIGHTS = 3, 600
 #: Share of the weights that is removed between two trainings.
 STEP = 0.2
 #: Ratio of each size that is tried to the previous one.
 RATIO = 0.7
 #: Largest loss of score that is accepted, where one standard error is more than that.
-MOST_LOSS = 0.015
+MAX_LOST_SCORE = 0.015
 #: Folds of the cross-validation, and the largest number of rows of which all folds are held out;
 #: of more rows, only one is.
-FOLDS, MOST_ROWS = 5, 4_000
+FOLDS, MAX_ROWS_FOR_FOLDS = 5, 4_000
 #: With fewer rows than this, there is no cross-validation.
-FEWEST_ROWS = 20
+MIN_ROWS_TO_COMPARE_SIZES = 20
 
 
 class _Curve(NamedTuple):
@@ -79,7 +79,7 @@ def largest_size(n_outputs: int) -> int:
     >>> [largest_size(n) for n in (1, 2, 3, 10)]
     [60, 60, 80, 220]
     """
-    return MOST_WEIGHTS + PER_OUTPUT * max(0, n_outputs - 2)
+    return MAX_READABLE_WEIGHTS + PER_OUTPUT * max(0, n_outputs - 2)
 
 
 def first_size(n_weights: int | None, n_outputs: int) -> int | None:
@@ -91,7 +91,7 @@ def first_size(n_weights: int | None, n_outputs: int) -> int | None:
     (180, 100)
     """
     most = largest_size(n_outputs)
-    return None if n_weights is None else min(n_weights, FIRST * most, max(MOST_FIRST, most))
+    return None if n_weights is None else min(n_weights, FIRST * most, max(MAX_FIRST_WEIGHTS, most))
 
 
 def make_readable(
@@ -114,9 +114,9 @@ def make_readable(
     before = tree.n_parameters
     limit = problem.options.max_weights
     cap = min(largest_size(n_outputs), limit if isinstance(limit, int) else before)
-    sizes = _sizes(cap, FEWEST_PER_OUTPUT * n_outputs)
+    sizes = _sizes(cap, MIN_WEIGHTS_PER_OUTPUT * n_outputs)
     size, curve = cap, _NO_CURVE
-    if rows.n_separate >= FEWEST_ROWS and np.isfinite(tree.parameters).all():
+    if rows.n_separate >= MIN_ROWS_TO_COMPARE_SIZES and np.isfinite(tree.parameters).all():
         size, curve = _choose_size(problem, recipe, sizes, linear)
     (smaller,) = smaller_models(problem, recipe, model, [size], step=STEP)
     rounded = _rounded(problem, smaller)
@@ -148,7 +148,10 @@ def _choose_size(
     rng = np.random.default_rng([5, problem.options.seed])
     separate = problem.rows.separate
     folds = fold_of_each(separate.y, FOLDS, rng)
-    parts = [divided(separate, folds == k) for k in range(FOLDS if len(folds) <= MOST_ROWS else 1)]
+    parts = [
+        divided(separate, folds == k)
+        for k in range(FOLDS if len(folds) <= MAX_ROWS_FOR_FOLDS else 1)
+    ]
     usual_recipe = _usual(problem, recipe)
     pairs = [
         _planned_pair(problem.with_rows(training), usual_recipe, recipe, rng, linear)
@@ -219,7 +222,7 @@ def _smallest_good(score: FloatArray, standard_error: float) -> int:
     >>> _smallest_good(np.array([0.9, 0.8, 0.7]), 0.02)
     1
     """
-    good = score[0] - score[1:] <= min(standard_error, MOST_LOSS)
+    good = score[0] - score[1:] <= min(standard_error, MAX_LOST_SCORE)
     if not good.any():
         return 1 + int(np.argmax(score[1:]))
     first = int(np.argmax(good))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from bneuralt.fitting.capacity import (
-    FEWEST_EPOCHS,
-    FEWEST_PER_OUTPUT,
     IN_FOREST,
-    MOST_PER_ROW,
-    MOST_ROWS_JOINED,
+    MAX_ROWS_JOINED,
+    MAX_WEIGHTS_PER_ROW,
+    MIN_EPOCHS,
+    MIN_WEIGHTS_PER_OUTPUT,
     N_JOINED,
     SINGLE_TREE,
     batch_size,
@@ -24,13 +24,13 @@ from bneuralt.fitting.options import AT_TOP, READABLE, Options
 from bneuralt.fitting.problem import Problem, bending_of
 from bneuralt.fitting.row_losses import WITH_ROW_LOSS
 from bneuralt.fitting.rows import Rows
-from bneuralt.fitting.splits import FEWEST_ROWS_TO_SPLIT
+from bneuralt.fitting.splits import MIN_ROWS_TO_SPLIT
+from bneuralt.frozen_settings import is_auto
 from bneuralt.model import Recipe
 from bneuralt.model.tasks import Classes
 from bneuralt.training import TrainingSettings
 from bneuralt.tree.growing import TREE_GROWTH
 from bneuralt.tree.sampling import FeatureSampler
-from bneuralt.values import is_auto
 
 __all__ = ["automatic_size", "resolve", "size_to_draw"]
 
@@ -78,7 +78,7 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
     about = f"rows: {n:,}"
     n_classes = problem.task.n_classes
     stops = bool(options.early_stopping)
-    fewest = FEWEST_EPOCHS["classifier" if options.is_classifier else "regressor"]
+    fewest = MIN_EPOCHS["classifier" if options.is_classifier else "regressor"]
     automatic: dict[str, Any] = {
         "n_weights": n_weights,
         "ramps": bending_of(options, rows.table, problem.rows.n_separate).n_ramps,
@@ -187,8 +187,8 @@ def automatic_size(problem: Problem, rows: Rows) -> int | None:
     if not is_plain:
         leaves = LEAVES_PER_OUTPUT * n_outputs
         n_weights = max(n_weights, round(leaves * encoder.drawn_per_feature))
-    most = int(MOST_PER_ROW * per_leaf * rows.n_different)
-    return min(n_weights, max(most, FEWEST_PER_OUTPUT * n_outputs))
+    most = int(MAX_WEIGHTS_PER_ROW * per_leaf * rows.n_different)
+    return min(n_weights, max(most, MIN_WEIGHTS_PER_OUTPUT * n_outputs))
 
 
 def size_to_draw(problem: Problem, recipe: Recipe) -> int | None:
@@ -219,7 +219,7 @@ def may_try(problem: Problem, recipe: Recipe) -> bool:
         and recipe.training.select is None
         and options.output_activation == "linear"
         and problem.loss.name in WITH_ROW_LOSS
-        and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
+        and rows.n_separate >= MIN_ROWS_TO_SPLIT
         and rows.n_examples <= MAX_ROWS_FOR_TRIAL
     )
 
@@ -251,7 +251,7 @@ def _n_joined(problem: Problem, n_weights: Any, n_rows: int) -> int:
         and growth.n_init == 1
         and growth.max_depth is None
         and growth.max_children == TREE_GROWTH["max_children"]
-        and n_rows <= MOST_ROWS_JOINED
+        and n_rows <= MAX_ROWS_JOINED
     )
     return N_JOINED if may_join else 1
 

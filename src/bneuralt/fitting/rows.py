@@ -20,14 +20,14 @@ from bneuralt.tables.mapped import copied_rows
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 
-__all__ = ["MOST_ROWS_TO_COPY", "Rows"]
+__all__ = ["MAX_ROWS_TO_COPY", "Rows"]
 
 #: Up to this many rows, an epoch repeats rows of larger weight.
-MOST_ROWS_TO_COPY = 4096
+MAX_ROWS_TO_COPY = 4096
 
 #: Quantiles, and statistics of inputs that are lines of columns, are those of at most this many
 #: rows, or of a number of rows with this many numbers, but not fewer than the third number.
-ENOUGH_ROWS, ENOUGH_NUMBERS, FEWEST_ROWS = 20_000, 2**19, 1_000
+SUFFICIENT_ROWS, SUFFICIENT_NUMBERS, MIN_ROWS_OF_SAMPLE = 20_000, 2**19, 1_000
 
 #: Repeated rows are looked for among at most this many rows.
 ROWS_TO_COMPARE = 4096
@@ -153,7 +153,7 @@ class Rows:
         Rows are sorted by a hash of their content, and those of large tables are taken at equal
         distances.
         """
-        n = max(FEWEST_ROWS, min(ENOUGH_ROWS, ENOUGH_NUMBERS // max(1, width)))
+        n = max(MIN_ROWS_OF_SAMPLE, min(SUFFICIENT_ROWS, SUFFICIENT_NUMBERS // max(1, width)))
         return self.subsample(n)
 
     @property
@@ -247,8 +247,8 @@ class Rows:
         Of many rows, at most `ROWS_TO_COMPARE` are compared; if most of these differ, the number is
         in proportion.
         """
-        most = min(ROWS_TO_COMPARE, ENOUGH_NUMBERS // max(1, self.table.shape[1]))
-        rows = self.subsample(max(FEWEST_ROWS, most))
+        most = min(ROWS_TO_COMPARE, SUFFICIENT_NUMBERS // max(1, self.table.shape[1]))
+        rows = self.subsample(max(MIN_ROWS_OF_SAMPLE, most))
         n_different = len({hash(row.tobytes()) for row in rows.X})
         if 2 * n_different < len(rows):
             return n_different
@@ -278,7 +278,7 @@ class Rows:
         order = np.argsort(self.index, kind="stable")
         total = np.add.reduceat(self.weight[order], np.cumsum(copies) - copies)
         # Keep the number of updates proportional to the number of separate rows.
-        times = min(self.n_examples / index.size + 0.5, MOST_ROWS_TO_COPY / index.size)
+        times = min(self.n_examples / index.size + 0.5, MAX_ROWS_TO_COPY / index.size)
         return replace(self, weight=total, index=index, times=max(1, int(times)), copies=copies)
 
     @property

@@ -9,7 +9,7 @@ from bneuralt.fitting.rows import Rows
 from bneuralt.warnings import TinyDataWarning, warn_user
 
 __all__ = [
-    "FEWEST_ROWS_TO_SPLIT",
+    "MIN_ROWS_TO_SPLIT",
     "TinyDataWarning",
     "divided",
     "fold_of_each",
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 #: With fewer rows than this, no rows are held out for validation.
-FEWEST_ROWS_TO_SPLIT = 60
+MIN_ROWS_TO_SPLIT = 60
 
 
 def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows | None]:
@@ -29,10 +29,10 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
     `TinyDataWarning` is issued.
     """
     separate, n_rows = rows.separate, rows.n_separate
-    if n_rows < FEWEST_ROWS_TO_SPLIT:
+    if n_rows < MIN_ROWS_TO_SPLIT:
         warn_user(
             f"{n_rows} rows are too few to hold some out for validation (the least is "
-            f"{FEWEST_ROWS_TO_SPLIT}): all rows are used for training, and training runs for "
+            f"{MIN_ROWS_TO_SPLIT}): all rows are used for training, and training runs for "
             "max_epochs. Pass X_val and y_val to choose the validation rows yourself.",
             TinyDataWarning,
         )

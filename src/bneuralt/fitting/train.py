@@ -31,7 +31,7 @@ from bneuralt.warnings import warn_user
 __all__ = ["FitBatch", "TreeFit"]
 
 #: Number of targets of a table on disk from which the unit of its errors is computed.
-ENOUGH_TARGETS = 2**20
+SUFFICIENT_TARGETS = 2**20
 
 
 @dataclass
@@ -231,7 +231,7 @@ class TreeFit:
 
         That of a large table on disk is computed from some of its rows, at equal distances.
         """
-        step = -(-len(rows) // ENOUGH_TARGETS) if rows.on_disk else 1
+        step = -(-len(rows) // SUFFICIENT_TARGETS) if rows.on_disk else 1
         return of_targets(self._scaled(rows.y[::step]), rows.weight[::step])
 
     def scaled_target(self, rows: Rows) -> FloatArray:

@@ -19,7 +19,7 @@ from bneuralt.fitting.pruning import smaller_models
 from bneuralt.fitting.readable import make_readable
 from bneuralt.fitting.recipe import may_try, resolve, size_to_draw, training_of
 from bneuralt.fitting.rows import Rows
-from bneuralt.fitting.splits import FEWEST_ROWS_TO_SPLIT, hold_out
+from bneuralt.fitting.splits import MIN_ROWS_TO_SPLIT, hold_out
 from bneuralt.fitting.train import FitBatch, TreeFit
 from bneuralt.fitting.trial import Trial, run_trial
 from bneuralt.model import Model, Recipe
@@ -53,7 +53,7 @@ def fit_tree(problem: Problem, listen: Listen = silent) -> Model:
     fit = _final_fit(searched, recipe, trial)
     fit.whole = problem.rows
     refits = problem.options.early_stopping == "refit"
-    refits = refits and problem.rows.n_separate >= FEWEST_ROWS_TO_SPLIT
+    refits = refits and problem.rows.n_separate >= MIN_ROWS_TO_SPLIT
     before = None if problem.before is None else problem.before.states[0]
 
     def kept(done: TreeFit) -> Model:

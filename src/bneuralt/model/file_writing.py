@@ -12,13 +12,13 @@ import numpy as np
 
 from bneuralt import __version__
 from bneuralt._typing import Array
+from bneuralt.frozen_settings import FrozenSettings
 from bneuralt.model.model import Model, TreeState
 from bneuralt.model.recipe import Recipe
 from bneuralt.model.scaling import Scaling
 from bneuralt.registry import Registered
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
-from bneuralt.values import Values
 
 __all__ = ["MODEL_FORMAT", "MODEL_VERSION", "model_to_dict"]
 
@@ -157,7 +157,7 @@ def to_plain(value: Any) -> Any:
     """Return a setting as JSON can represent it, None for functions and random generators."""
     if isinstance(value, (Registered, FeatureSampler)):
         return value.to_dict()
-    if isinstance(value, Values):
+    if isinstance(value, FrozenSettings):
         fields = {name: to_plain(part) for name, part in value.get_params().items()}
         return {name: part for name, part in fields.items() if part != "auto"}
     if isinstance(value, dict):  # as pairs: the keys of a JSON object would become texts

@@ -7,9 +7,9 @@ from textwrap import indent
 from typing import Any, ClassVar
 
 from bneuralt import _core
+from bneuralt.frozen_settings import FrozenSettings
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
-from bneuralt.values import Values
 
 __all__ = ["SETTINGS", "TrainingSettings", "type_text"]
 
@@ -20,7 +20,7 @@ _TYPES = {"loss": "Loss or str", "optimizer": "Optimizer or str", "number": "flo
           "whole": "int", "flag": "bool"}  # fmt: skip
 
 
-class TrainingSettings(Values):
+class TrainingSettings(FrozenSettings):
     """Settings of a training.
 
     The default of each setting is 'auto': as `training` of an estimator, the value that the

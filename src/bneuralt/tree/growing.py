@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from bneuralt._sklearn import Interval, RealNotInt, StrOptions, validate_parameter_constraints
 from bneuralt.declaring import Parameter, at_least, described, real_interval
+from bneuralt.frozen_settings import FrozenSettings
 from bneuralt.tree.activations import ACTIVATIONS, Activation
-from bneuralt.values import Values
 
 __all__ = ["EVOLVED_GROWTH", "GROWTH_PARAMETERS", "TREE_GROWTH", "Growth"]
 
@@ -163,7 +163,7 @@ AUTOMATIC = {
 }
 
 
-class Growth(Values):
+class Growth(FrozenSettings):
     """Distribution from which trees are drawn: shape, activations and initial weights.
 
     It is the parameter `growth` of estimators. Objects are immutable: `set_params` returns a new

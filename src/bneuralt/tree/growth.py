@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import Activation, get_activation, get_activation_mixture
-from bneuralt.tree.block_growth import grow_blocks
 from bneuralt.tree.checks import checked_count
+from bneuralt.tree.constrained_growth import grow_blocks
 from bneuralt.tree.interactions import InteractionSets
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.walk import breadth_first
@@ -28,7 +28,7 @@ LARGEST_SIZE = 20_000_000
 MAX_TRIES = 1000
 
 #: A tree does not get deeper once it has this share of the requested weights.
-ENOUGH_WEIGHTS = 0.97
+SUFFICIENT_WEIGHTS = 0.97
 
 #: Number of draws of a tree whose features have several weights each.
 GROUP_TRIES = 16
@@ -317,7 +317,7 @@ def _grow_to(
         depth.append(node_depth)
         total += 1 + n_children
         heapreplace(weights, (before + 1 + n_children, output))
-    if deepen and total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
+    if deepen and total + 1 + low <= n_weights and total < SUFFICIENT_WEIGHTS * n_weights:
         return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights, True)
     leaf_parent = [node for growing in leaves for node in growing] + too_deep
     numbered, place = breadth_first(parent, k)
@@ -347,7 +347,7 @@ def _grow_groups_to(
         is_better = best_total < total <= n_weights or n_weights < best_total > total
         if best is None or is_better:
             best, best_total = (parent, leaf_parent, leaf_feature), total
-        if ENOUGH_WEIGHTS * n_weights <= best_total <= n_weights:
+        if SUFFICIENT_WEIGHTS * n_weights <= best_total <= n_weights:
             break
         n_grown = max(least, min(n_weights, int(n_grown * n_weights / total)))
     assert best is not None

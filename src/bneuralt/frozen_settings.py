@@ -1,4 +1,4 @@
-"""Base class of settings objects: named values that do not change."""
+"""Base class of `Growth` and `TrainingSettings`: named values that do not change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-__all__ = ["Values", "is_auto"]
+__all__ = ["FrozenSettings", "is_auto"]
 
 
 def is_auto(value: Any) -> bool:
@@ -17,7 +17,7 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-class Values:
+class FrozenSettings:
     """Named values that are checked when the object is made, and do not change.
 
     A value that is not set is 'auto'. Like estimators of scikit-learn, objects have `get_params`

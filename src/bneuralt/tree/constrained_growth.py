@@ -21,7 +21,7 @@ DIRECT_SHARE = 0.15
 #: Probability of a child to be a node rather than a leaf, where a set has several features.
 NESTED = 0.35
 #: So many subtrees in succession may be too large for the weights that are left.
-MOST_MISSES = 8
+MAX_MISSES = 8
 
 
 def grow_blocks(
@@ -71,7 +71,7 @@ def grow_blocks(
             cost = 2 * len(above) + int(n_edges[[feature for _, feature in below]].sum())
             if total + cost > budget or not n_levels:
                 n_misses += 1
-                if n_misses == MOST_MISSES:
+                if n_misses == MAX_MISSES:
                     break
                 continue
             total, n_misses, first = total + cost, 0, len(parent)
