@@ -34,6 +34,7 @@ from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.tree import check_max_weights
 from bneuralt.fitting.trial import Trial, run_trial
+from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights, class_weights
 from bneuralt.model import Model, Recipe
 from bneuralt.model.inputs import training_inputs

@@ -25,7 +25,7 @@ from bneuralt.fitting.outliers import warn_of_outliers
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import hold_out_for_calibration
 from bneuralt.fitting.target import names_of_target, read_target
-from bneuralt.fitting.value_means import cross_fitted, has_means, with_codes
+from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import RowWeights, class_weights, read_weights
 from bneuralt.model import Model
 from bneuralt.model.fingerprints import Fingerprints
@@ -186,7 +186,7 @@ def rows_to_compare(model: Model, options: Options, X: Any, y: Any) -> Rows:
 
 def _with_means(problem: Problem) -> Problem:
     """Return the problem with means of the target in place of the positions of values."""
-    if not has_means(problem.encoder):
+    if not problem.encoder.with_means:
         return problem
     encoder, rows = cross_fitted(problem.encoder, problem.rows, problem.task)
     return replace(problem, rows=rows, encoder=encoder if problem.before is None else problem.encoder)

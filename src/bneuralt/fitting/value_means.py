@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.fitting.rows import MOST_ROWS_TO_COPY, Rows
+from bneuralt.fitting.rows import MAX_ROWS_TO_COPY, Rows
 from bneuralt.model.tasks import Counts, Task
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features.means import MAX_MEANS, MeansFeature
 from bneuralt.tables.mapped import TableFile
 from bneuralt.tables.row_hashes import row_hashes
 
-__all__ = ["N_FOLDS", "Sums", "cross_fitted", "fold_of_rows", "has_means", "with_codes"]
+__all__ = ["N_FOLDS", "Sums", "cross_fitted", "fold_of_rows", "with_codes"]
 
 N_FOLDS = 5
 
@@ -108,11 +108,7 @@ def cross_fitted(encoder: TableEncoder, rows: Rows, task: Task) -> tuple[TableEn
         Encoded by `with_codes` of this encoder.
     task : Task
     """
-    columns = [
-        _MeansColumn.of(encoder, j, rows, task)
-        for j, feature in enumerate(encoder.features)
-        if isinstance(feature, MeansFeature)
-    ]
+    columns = [_MeansColumn.of(encoder, j, rows, task) for j in encoder.with_means]
     if not columns:
         return encoder, rows
     learnt = {each.j: each.feature() for each in columns}
@@ -123,18 +119,13 @@ def cross_fitted(encoder: TableEncoder, rows: Rows, task: Task) -> tuple[TableEn
 def _replaced(
     encoder: TableEncoder, function: Callable[[MeansFeature, int], MeansFeature]
 ) -> TableEncoder:
-    if not has_means(encoder):
+    if not encoder.with_means:
         return encoder
     features = tuple(
         function(feature, j) if isinstance(feature, MeansFeature) else feature
         for j, feature in enumerate(encoder.features)
     )
     return replace(encoder, features=features)
-
-
-def has_means(encoder: TableEncoder) -> bool:
-    """Return whether a column has means of the target as its inputs."""
-    return any(isinstance(feature, MeansFeature) for feature in encoder.features)
 
 
 def fold_of_rows(first: int, n_rows: int) -> IntArray:
@@ -284,7 +275,7 @@ def _with_means_of_folds(rows: Rows, columns: list[_MeansColumn]) -> Rows:
         first = np.full(len(rows.table) + 1, -1, dtype=np.int32)  # of the pairs of a row
         first[row[::-1]] = np.arange(len(row), dtype=np.int32)[::-1]
         table_row = first[table_row]
-    times = int(min(copies.mean() + 0.5, MOST_ROWS_TO_COPY / len(row)))
+    times = int(min(copies.mean() + 0.5, MAX_ROWS_TO_COPY / len(row)))
     return replace(
         rows,
         table=written(rows.table.take(row, axis=0), fold),

@@ -65,6 +65,10 @@ __all__ = [
 
 _SIDES: tuple[Any, Any] = ("left", "right")
 
+#: Inputs of a category: means of the target in the rows of a value (also of values in a single row),
+#: or an input for each frequent value.
+CATEGORY_FORMS = ("means", "all means", "values")
+
 #: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
 #: Limits and ramps are learnt from columns of about this many numbers at a time.
@@ -210,6 +214,11 @@ class TableEncoder:
         """Numbers that stand for missing values, by the position of their column."""
         found = {j: getattr(feature, "sentinels", ()) for j, feature in enumerate(self.features)}
         return {j: numbers for j, numbers in found.items() if numbers}
+
+    @property
+    def with_means(self) -> list[int]:
+        """Positions of categories whose inputs are means of the target."""
+        return [j for j, f in enumerate(self.features) if isinstance(f, MeansFeature)]
 
     @property
     def has_ramps(self) -> bool:
@@ -553,7 +562,7 @@ def categorical_mask(
 
     Parameters
     ----------
-    categorical_features : "from_dtype", None, or a list of names, indices or bools
+    categorical_features : "from_dtype", None, a list of names, indices or bools, or a dict
     n_columns : int
     names : collection of str or None
         Names of the columns.
@@ -565,6 +574,9 @@ def categorical_mask(
     """
     mask = np.zeros(n_columns, dtype=bool)
     if categorical_features is None or isinstance(categorical_features, str):
+        return mask
+    if isinstance(categorical_features, Mapping):
+        mask[list(category_forms(categorical_features, n_columns, names))] = True
         return mask
     listed = np.asarray(categorical_features)
     if listed.size == 0:
@@ -592,6 +604,30 @@ def categorical_mask(
     return mask
 
 
+def category_forms(
+    categorical_features: Any, n_columns: int, names: Collection[str] | None
+) -> dict[int, str]:
+    """Return what a dict says of categories, by the position of the column.
+
+    Examples
+    --------
+    >>> category_forms({"b": "means"}, 2, ["a", "b"]), category_forms("from_dtype", 2, None)
+    ({1: 'means'}, {})
+    """
+    if not isinstance(categorical_features, Mapping):
+        return {}
+    forms = {}
+    for column, form in categorical_features.items():
+        if form not in CATEGORY_FORMS:
+            raise ValueError(
+                f"categorical_features[{column!r:.50}]={form!r:.50} must be "
+                f"one of {', '.join(map(repr, CATEGORY_FORMS))}"
+            )
+        mask = categorical_mask([column], n_columns, names)
+        forms[int(np.argmax(mask))] = form
+    return forms
+
+
 def learn_encoder(
     X: Any,
     weight: FloatArray | None = None,
@@ -611,9 +647,9 @@ def learn_encoder(
         The training rows. A sparse matrix is read a few columns at a time.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
-    categorical_features : "from_dtype", None, or a list of names, indices or bools
+    categorical_features : "from_dtype", None, a list of names, indices or bools, or a dict
         Columns of numbers that are categories. Columns of text are categories in any case; with
-        None they are errors.
+        None they are errors. A dict says which inputs a category has; see `category_forms`.
     names : sequence of str, optional
         Names of the columns.
     target : array of shape (n_rows,) or (n_rows, n_columns), optional
@@ -816,14 +852,15 @@ class _Learning:
         place = _place(j, self.names)
         if self.target is None:
             raise ValueError(
-                f"categorical_features has 'means' for {place}, and the first part of a table does not "
-                "show them: use fit instead of partial_fit, or 'values'"
+                f"categorical_features has {wanted!r} for {place}, and the first part of a table does "
+                "not show them: use fit instead of partial_fit, or 'values'"
             )
-        found = MeansFeature.of_values(column, self.row_counts)
+        least = 1 if wanted == "all means" else MIN_ROWS_OF_VALUE
+        found = MeansFeature.of_values(column, self.row_counts, least)
         if found is None:
             raise ValueError(
-                f"categorical_features has 'means' for {place}, but each of its values is in fewer than "
-                f"{MIN_ROWS_OF_VALUE} rows: use 'values'"
+                f"categorical_features has 'means' for {place}, but each of its values is in a single "
+                "row: use 'values', or 'all means'"
             )
         return found
 

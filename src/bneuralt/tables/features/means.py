@@ -17,8 +17,8 @@ from bneuralt.tables.features.feature import Input, checked_bool, checked_number
 
 __all__ = ["MAX_MEANS", "MIN_ROWS_OF_VALUE", "MeansFeature"]
 
-#: A value has a mean of its own if it is in this many rows, so that a model file reveals no single row.
-MIN_ROWS_OF_VALUE = 3
+#: A value has a mean of its own if it is in this many rows, so that a model file shows no single row.
+MIN_ROWS_OF_VALUE = 2
 #: At most this many values have means: the most frequent ones.
 MAX_VALUES = 100_000
 #: At most this many means of each value: of classes, labels or outputs, or of principal components of them.
