@@ -1,4 +1,4 @@
-"""Measure how small trees can be made, and the loss of accuracy, for docs/read_and_shrink.md.
+"""Measure how small trees can be made, and the loss of accuracy, for docs/lab/times_and_sizes.md.
 
     python -m benchmarks.compact sizes --data-home ../shared --picture docs/compact.svg
     python -m benchmarks.compact simplify --data-home ../shared

@@ -1,4 +1,4 @@
-"""Honest scores against the number of weights, from 8 to 400: the curve of docs/evolution.md.
+"""Honest scores against the number of weights, from 8 to 400: the curve of docs/lab/small_trees.md.
 
     python -m benchmarks.size_curve run --splits 3 --jobs 2
     python -m benchmarks.size_curve report

@@ -87,7 +87,7 @@ class SearchWords(Transform):
 
 
 def copy_playground(app, error):
-    """Copy what `make playground` writes, to which docs/playground.md links."""
+    """Copy what `make playground` writes, to which docs/page.md links."""
     page = Path(__file__).parents[1] / "build/playground.html"
     if page.exists() and app.builder.format == "html":
         shutil.copy(page, Path(app.outdir) / "train_in_browser.html")

@@ -1,7 +1,7 @@
 /* Ranks of search results: pages that answer questions come before results, history and lists. */
 var Scorer = {
   score: ([docname, title, anchor, description, score]) =>
-    /^(lab_book|reproduction|changelog|quality|architecture|format)$/.test(docname)
+    /^(lab\/.*|reproduction|changelog|quality|architecture|format)$/.test(docname)
       ? score - 12
       : docname.startsWith("api/")
         ? score - (/^bneuralt\.\w+$/.test(title) ? 3 : 10)

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 
 from tests.helpers.pages import wait_for
-from tests.helpers.paths import DOCS
+from tests.helpers.paths import DOCS, page_paths
 
 HTML = DOCS / "_build/html"
 WORDS = tomllib.loads((DOCS / "search_words.toml").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_the_list_for_language_models_has_all_pages():
     text = (HTML / "llms.txt").read_text(encoding="utf-8")
     links = re.findall(r"(?m)^- \[.+\]\((.+)\)$", text)
     assert "assistants" in links[0]
-    assert len(links) == len(set(links)) == len(list(DOCS.glob("*.md"))) - 1  # without the index
+    assert len(links) == len(set(links)) == len(page_paths()) - 1  # without the index
     assert [link for link in links if not (HTML / link).is_file()] == []
 
 

@@ -15,10 +15,10 @@ import pytest
 
 import bneuralt
 from bneuralt.cli.program import build_parser
-from tests.helpers.paths import ROOT
+from tests.helpers.paths import ROOT, page_paths
 
 PAPER = "bneuralt_paper"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *page_paths()]
 if find_spec(PAPER):
     PAGES.append(ROOT / "paper" / "README.md")
 PACKAGES = [bneuralt, *([importlib.import_module(PAPER)] if find_spec(PAPER) else [])]

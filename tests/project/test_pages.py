@@ -16,10 +16,10 @@ from bneuralt.fitting.recipe import LEAF_MOVES, PATIENCE
 from bneuralt.training import losses, optimizers
 from bneuralt.tree import activations
 from bneuralt.tree.growing import EVOLVED_GROWTH, TREE_GROWTH
-from tests.helpers.paths import DOCS, ROOT
+from tests.helpers.paths import DOCS, ROOT, page_paths
 from tests.project.test_project import resolve
 
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = page_paths()
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")]
 ESTIMATORS = [
     getattr(bneuralt, name)
@@ -36,6 +36,15 @@ def without_code(text):
     return re.sub(r"(?ms)^```.*?^```", "", text)
 
 
+def section(page, heading):
+    """Return the section of a page whose heading begins in this way."""
+    return re.split(rf"(?m)^## {heading}.*$", text_of(DOCS / f"{page}.md"))[1].split("\n## ")[0]
+
+
+def how_to_pages():
+    return [DOCS / f"{name}.md" for name in kinds_of_pages()["How-to"]]
+
+
 def anchors(path):
     """Return the anchors of the headings of a page, as GitHub and MyST make them."""
     for heading in re.findall(r"(?m)^#+ (.+)$", without_code(text_of(path))):
@@ -47,7 +56,7 @@ def kinds_of_pages():
     trees = re.findall(
         r"(?ms)^```\{toctree\}\n:caption: (.+?)\n(.*?)^```", text_of(DOCS / "index.md")
     )
-    return {caption: re.findall(r"(?m)^(?:.* <)?(\w+)>?$", body) for caption, body in trees}
+    return {caption: re.findall(r"(?m)^(?:.* <)?([\w/]+)>?$", body) for caption, body in trees}
 
 
 @pytest.mark.parametrize("page", [*TOP, *PAGES], ids=lambda page: page.name)
@@ -63,9 +72,19 @@ def test_links_lead_somewhere(page):
 
 def test_every_page_is_of_one_kind():
     kinds = kinds_of_pages()
-    assert list(kinds) == ["Tutorial", "How-to", "Reference", "Explanation"]
+    assert list(kinds) == ["Tutorial", "How-to", "Reference", "Explanation", "Lab"]
     listed = [name for names in kinds.values() for name in names]
-    assert sorted(listed) == sorted(page.stem for page in PAGES if page.stem != "index")
+    assert sorted([*listed, "index"]) == sorted(
+        str(page.relative_to(DOCS).with_suffix("")) for page in PAGES
+    )
+
+
+@pytest.mark.parametrize("page", how_to_pages(), ids=lambda page: page.stem)
+def test_how_to_pages_begin_with_code_and_fit_on_two_screens(page):
+    before, fence, _ = text_of(page).partition("```")
+    assert fence and len(before.split()) < 60
+    prose = re.sub(r"(?m)^\|.*$", "", without_code(text_of(page)))
+    assert len(prose.split()) <= 600
 
 
 def test_pages_have_one_title():
@@ -231,7 +250,8 @@ def test_defaults_shown_beside_those_of_scikit_learn():
     from sklearn.neural_network import MLPClassifier
 
     checked = 0
-    for row in re.findall(r"(?m)^\|(.+)\|(.+)\|.*\|$", text_of(DOCS / "from_mlp.md")):
+    text = section("from_other_libraries", "MLPClassifier")
+    for row in re.findall(r"(?m)^\|(.+)\|(.+)\|.*\|$", text):
         for cell, estimator in zip(
             row, (MLPClassifier(), bneuralt.BNeuralTClassifier()), strict=True
         ):
@@ -244,8 +264,8 @@ def test_defaults_shown_beside_those_of_scikit_learn():
 
 def test_parameters_named_in_pages_for_users_of_other_libraries_exist():
     names = {name for cls in ESTIMATORS for name in cls().get_params()}
-    for page in ("from_ebm", "from_xgboost"):
-        rows = re.findall(r"(?m)^\|[^|]+\|([^|]+)\|$", text_of(DOCS / f"{page}.md"))
+    for library in ("XGBoost", "Explainable boosting"):
+        rows = re.findall(r"(?m)^\|[^|]+\|([^|]+)\|$", section("from_other_libraries", library))
         shown = {name for row in rows for name in re.findall(r"`(\w+)=", row)}
         assert shown and shown <= {*names, "interactions", "row", "X_val", "y_val"}
 
@@ -259,4 +279,4 @@ def test_no_other_release_is_spoken_of():
 
 
 def test_the_version_to_cite_is_that_of_the_package():
-    assert f"version = {{{bneuralt.__version__}}}" in text_of(DOCS / "citing.md")
+    assert f"version = {{{bneuralt.__version__}}}" in text_of(DOCS / "index.md")

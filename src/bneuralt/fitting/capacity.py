@@ -1,7 +1,7 @@
 """Automatic settings: size, decay, rate, epochs and batches as functions of rows and classes.
 
 Larger tables get larger trees, less weight decay and fewer epochs. The experiments behind the
-numbers are in `docs/lab_book.md`.
+numbers are in `docs/lab/lab_book.md`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Trees learn a sum of columns slowly, and badly from few rows. So the outputs of a model are those of
 its trees plus a share of those of a linear model, which is a leaf for each column under the root.
-A `trial` chooses penalty and share. The experiments behind the numbers are in `docs/lab_book.md`.
+A `trial` chooses penalty and share. The experiments behind the numbers are in the lab book
+(`docs/lab/lab_book.md`).
 """
 
 from __future__ import annotations

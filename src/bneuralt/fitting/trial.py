@@ -8,7 +8,7 @@ the lowest loss on held-out rows. In a forest, every second tree of the trial ha
 is better is used. If both learn next to nothing, the reason may be effects that change their
 direction many times: then trees that begin with ramps are compared with others. Where a tree is the
 mean of trees that are trained separately, each of them begins its training in the trial, on another
-part of the rows. The experiments behind the numbers are in `docs/lab_book.md`.
+part of the rows. The experiments behind the numbers are in `docs/lab/lab_book.md`.
 
 A value that the user has set is used instead of the chosen one; all others are chosen as without
 it.

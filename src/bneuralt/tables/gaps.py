@@ -1,7 +1,7 @@
 """Test whether missing values are related to the target: only then they get an input.
 
 An input that says where a column has gaps is noise if values are missing at random, and trees that
-have one for each column learn less from the values (`docs/lab_book.md` has the figures).
+have one for each column learn less from the values (`docs/lab/lab_book.md` has the figures).
 """
 
 from __future__ import annotations
