@@ -3,10 +3,11 @@
     pip install catboost
     python -m benchmarks.many_values results.csv
 
-Values have independent effects on the target, beside a sine, a line and a category of five values. Tables differ in
-the number of values, their frequencies (even, or as in Zipf's law), the size of the effects, the number of rows, the
-number of such columns, whether values change the slope of a number, and the task. Models have the defaults of
-their library and one thread. Results are appended to the file, so that an interrupted run can be continued.
+Values have independent effects on the target, beside a sine, a line and a category of five values.
+Tables differ in the number of values, their frequencies (even, or as in Zipf's law), the size of
+the effects, the number of rows, the number of such columns, whether values change the slope of a
+number, and the task. Models have the defaults of their library and one thread. Results are appended
+to the file, so that an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -148,7 +149,25 @@ def tree(task: str, X: pd.DataFrame, seed: int) -> Any:
     return made(random_state=seed, n_jobs=1)
 
 
-MODELS = {"forest": forest, "tree": tree, "CatBoost": catboost}
+def forest_of_values(task: str, X: pd.DataFrame, seed: int) -> Any:
+    """Return the default forest with an input for each frequent value, and no means."""
+    forms = {name: "values" for name in X if name.startswith("many")}
+    return forest(task, X, seed).set_params(categorical_features=forms)
+
+
+def tree_of_values(task: str, X: pd.DataFrame, seed: int) -> Any:
+    """Return the default tree with an input for each frequent value, and no means."""
+    forms = {name: "values" for name in X if name.startswith("many")}
+    return tree(task, X, seed).set_params(categorical_features=forms)
+
+
+MODELS = {
+    "forest": forest,
+    "forest of values": forest_of_values,
+    "tree": tree,
+    "tree of values": tree_of_values,
+    "CatBoost": catboost,
+}
 
 
 def scores(task: str, model: Any, X: pd.DataFrame, y: np.ndarray) -> tuple[float, float]:
@@ -169,10 +188,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--label", default="", help="appended to the names of models")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--max-rows", type=int, default=10**9)
     parser.add_argument("--min-rows", type=int, default=0)
+    parser.add_argument("--kinds", type=int, help="only so many kinds, from the first on")
     arguments = parser.parse_args()
     done = set()
     if arguments.results.exists():
@@ -183,8 +202,10 @@ def main() -> None:
         write = csv.writer(file).writerow
         if not done:
             write([*Kind._fields, *FIELDS])
-        for seed, kind, name in product(range(arguments.seeds), KINDS, arguments.models):
-            key = (*map(str, kind), str(seed), name + arguments.label)
+        for seed, kind, name in product(
+            range(arguments.seeds), KINDS[: arguments.kinds], arguments.models
+        ):
+            key = (*map(str, kind), str(seed), name)
             if key in done or not arguments.min_rows <= kind.n_rows <= arguments.max_rows:
                 continue
             X, y, X_test, y_test = made_table(kind, seed)

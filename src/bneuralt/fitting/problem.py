@@ -189,7 +189,9 @@ def _with_means(problem: Problem) -> Problem:
     if not problem.encoder.with_means:
         return problem
     encoder, rows = cross_fitted(problem.encoder, problem.rows, problem.task)
-    return replace(problem, rows=rows, encoder=encoder if problem.before is None else problem.encoder)
+    return replace(
+        problem, rows=rows, encoder=encoder if problem.before is None else problem.encoder
+    )
 
 
 def _read(

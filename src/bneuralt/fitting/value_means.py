@@ -1,12 +1,14 @@
 """Means of the target in the rows of each value of a category, cross-fitted for training rows.
 
-A mean that contains the target of a row would tell the row's target in training, and not later. So the rows
-are divided into folds by their position, and a training row has the means of the other folds; predictions have those of
-all rows. Counts and sums of the folds are added, so tables are read in blocks.
+A mean that contains the target of a row would tell this target in training, and not later. So the
+rows are divided into folds by their position, and a training row has the means of the other folds;
+predictions have those of all rows. Counts and sums of folds are added, so tables are read in
+blocks.
 
-Means are shrunk to the mean of all rows by the variances within and between values (empirical Bayes): a value
-of n rows keeps n b / (n b + w) of its distance, where b is the variance of the values' true means and w the
-variance of rows of one value. Both are estimated, so means of values that do not matter are nearly constant.
+Means are differences to the mean of all rows, shrunk by the variances within and between values
+(empirical Bayes): a value of n rows keeps n b / (n b + w) of its difference, where b is the
+variance of the true means of values, and w the variance of rows of one value. Where b may be 0, as
+far as the rows show, all means are 0, so that values without an effect are not used.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ from bneuralt.tables.row_hashes import row_hashes
 __all__ = ["N_FOLDS", "Sums", "cross_fitted", "fold_of_rows", "with_codes"]
 
 N_FOLDS = 5
+
+#: Values without an effect differ by chance; the variance between values is what exceeds that by
+#: this many standard errors.
+MIN_STANDARD_ERRORS = 2.0
 
 #: Principal components are those of the most frequent of many classes.
 MAX_CLASSES = 64
@@ -52,48 +58,56 @@ class Sums(NamedTuple):
     @classmethod
     def of(cls, code: IntArray, z: FloatArray, weight: FloatArray, n_values: int) -> Sums:
         """Add up rows: their values, targets and weights."""
-        columns = [
-            [np.bincount(code, weight * numbers, n_values) for numbers in power.T]
+
+        def added(numbers: FloatArray) -> FloatArray:
+            sums: FloatArray = np.bincount(code, numbers, n_values).astype(np.float64)
+            return sums
+
+        total, squares = (
+            np.stack([added(weight * numbers) for numbers in power.T], axis=1)
             for power in (z, z**2)
-        ]
-        total, squares = (np.stack(sums, axis=1) for sums in columns)
-        return cls(np.bincount(code, weight, n_values), total, squares)
+        )
+        return cls(added(weight), total, squares)
 
     def __add__(self, other: Sums) -> Sums:  # type: ignore[override]
         return Sums(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def shrunk_means(self) -> tuple[FloatArray, FloatArray]:
-        """Return the means of each value, and those of all rows.
+    def shrunk_means(self) -> FloatArray:
+        """Return the means of each value, as differences to the mean of all rows.
 
-        The last value stands for all that have no means of their own.
+        The first value stands for all that have no means of their own.
 
         Examples
         --------
-        >>> code, z = np.array([0, 0, 1, 1, 2]), np.array([[0.0], [1.0], [4.0], [5.0], [2.5]])
-        >>> means, mean = Sums.of(code, z, np.ones(5), 3).shrunk_means()
-        >>> means.ravel().round(2).tolist(), mean.tolist()
-        ([0.56, 4.44, 2.5], [2.5])
+        >>> rng = np.random.default_rng(0)
+        >>> code, noise = rng.integers(0, 4, 100), rng.normal(size=(100, 1))
+        >>> Sums.of(code, noise, np.ones(100), 4).shrunk_means().ravel().tolist()
+        [0.0, 0.0, 0.0, 0.0]
+        >>> z = noise + 10.0 * code[:, np.newaxis]
+        >>> Sums.of(code, z, np.ones(100), 4).shrunk_means().ravel().round().tolist()
+        [0.0, -5.0, 4.0, 14.0]
         """
         mean = self.total.sum(axis=0) / max(self.weight.sum(), np.finfo(float).tiny)
-        weight = np.append(self.weight[:-1], 0.0)[:, np.newaxis]
+        weight = np.append(0.0, self.weight[1:])[:, np.newaxis]
         is_used = weight > 0
         n, n_values = float(weight.sum()), int(np.count_nonzero(is_used))
-        distance = np.divide(self.total, weight, out=np.zeros_like(self.total), where=is_used)
-        within = np.maximum(self.squares - weight * distance**2, 0.0)[:-1].sum(axis=0)
+        means = np.divide(self.total, weight, out=np.zeros_like(self.total), where=is_used)
+        within = np.maximum(self.squares - weight * means**2, 0.0)[1:].sum(axis=0)
         within /= max(n - n_values, 1.0)
-        distance = np.where(is_used, distance - mean, 0.0)
-        between = np.zeros_like(mean)
-        if n_values > 1:
-            own = float((weight**2).sum()) / n
-            squares = (weight * distance**2).sum(axis=0) - (n_values - 1) * within
-            between = np.maximum(squares, 0.0) / (n - own)
-        signal = weight * between
+        distance = np.where(is_used, means - mean, 0.0)
+        if n_values < 2:
+            return np.zeros_like(distance)
+        own = float((weight**2).sum()) / n
+        by_chance = n_values - 1 + MIN_STANDARD_ERRORS * np.sqrt(2.0 * (n_values - 1))
+        squares = (weight * distance**2).sum(axis=0) - by_chance * within
+        signal = weight * np.maximum(squares, 0.0) / (n - own)
         kept = np.divide(signal, signal + within, out=np.zeros_like(distance), where=signal > 0)
-        return mean + kept * distance, mean
+        shrunk: FloatArray = kept * distance + 0.0  # not -0.0
+        return shrunk
 
 
 def with_codes(encoder: TableEncoder, task: Task) -> TableEncoder:
-    """Return an encoder whose columns of means have the positions of values in place of means."""
+    """Return an encoder whose columns of means have the numbers of values in place of means."""
     n_means = _n_means(task)
     return _replaced(encoder, lambda feature, j: feature.with_codes(n_means))
 
@@ -144,8 +158,9 @@ def _n_means(task: Task) -> int:
 def _mean_targets(task: Task, y: Array) -> FloatArray:
     """Return the numbers of each row whose means are taken, of shape (n_rows, n_numbers)."""
     if task.kind == "classes":
-        return (y[:, np.newaxis] == np.arange(1, task.n_classes)).astype(np.float64)
-    z = y.reshape(len(y), -1).astype(np.float64)
+        is_class: FloatArray = (y[:, np.newaxis] == np.arange(1, task.n_classes)).astype(float)
+        return is_class
+    z: FloatArray = y.reshape(len(y), -1).astype(np.float64)
     return np.log1p(z) if isinstance(task, Counts) else z
 
 
@@ -172,8 +187,6 @@ class _MeansColumn(NamedTuple):
     j: int
     described: MeansFeature
     first: int
-    projection: FloatArray
-    center: FloatArray
     folds: list[Sums]
 
     @classmethod
@@ -186,42 +199,39 @@ class _MeansColumn(NamedTuple):
         for _, z, w, _ in blocks:
             weight, total = weight + w.sum(), total + w @ z
         center = total / weight
-        projection = np.eye(center.size)
+        projection: FloatArray = np.eye(center.size)
         if center.size > MAX_MEANS:
             projection = _projection(blocks, rows.table, first, center, n_values)
         folds = [_no_rows(n_values, projection.shape[1]) for _ in range(N_FOLDS)]
         for places, z, w, fold in blocks:
-            code, z = _codes(rows.table, places, first, n_values), (z - center) @ projection
+            code, z = _codes(rows.table, places, first), (z - center) @ projection
             for k in range(N_FOLDS):
                 own = fold == k
                 folds[k] += Sums.of(code[own], z[own], w[own], n_values)
-        return cls(j, feature, first, projection, center, folds)
+        return cls(j, feature, first, folds)
 
     def feature(self) -> MeansFeature:
         """Return the description with the means of all rows."""
-        means, unknown = self._means(range(N_FOLDS))
-        return self.described.with_means(means[:-1], unknown)
+        return self.described.with_means(self._means(range(N_FOLDS)))
 
     def means_of_folds(self) -> FloatArray:
         """Return the means for rows of each fold, of shape (N_FOLDS, n_values, n_means)."""
         others = ([i for i in range(N_FOLDS) if i != k] for k in range(N_FOLDS))
-        return np.stack([self._means(each)[0] for each in others])
+        return np.stack([self._means(each) for each in others])
 
-    def _means(self, folds: range | list[int]) -> tuple[FloatArray, FloatArray]:
+    def _means(self, folds: range | list[int]) -> FloatArray:
         none = _no_rows(*self.folds[0].total.shape)
-        means, mean = sum((self.folds[i] for i in folds), none).shrunk_means()
-        offset = self.center @ self.projection
-        return means + offset, mean + offset
+        return sum((self.folds[i] for i in folds), none).shrunk_means()
 
 
 def _no_rows(n_values: int, n_means: int) -> Sums:
     return Sums(np.zeros(n_values), np.zeros((n_values, n_means)), np.zeros((n_values, n_means)))
 
 
-def _codes(table: Array, places: IntArray | slice, first: int, n_values: int) -> IntArray:
-    """Return the positions of values; the last one stands for other values."""
-    codes = table[places, first].astype(np.intp)
-    return np.where(codes < 0, n_values - 1, codes)
+def _codes(table: Array, places: IntArray | slice, first: int) -> IntArray:
+    """Return the numbers of values; see `MeansFeature.with_codes`."""
+    codes: IntArray = table[places, first].astype(np.intp)
+    return codes
 
 
 def _projection(
@@ -231,7 +241,7 @@ def _projection(
     largest = np.argsort(-np.abs(center), kind="stable")[:MAX_CLASSES]
     sums = _no_rows(n_values, largest.size)
     for places, z, w, _ in blocks:
-        code = _codes(table, places, first, n_values)
+        code = _codes(table, places, first)
         sums += Sums.of(code, (z - center)[:, largest], w, n_values)
     distance = sums.total / np.sqrt(np.maximum(sums.weight, 1.0))[:, np.newaxis]
     directions = np.linalg.eigh(distance.T @ distance)[1][:, ::-1][:, :MAX_MEANS]
@@ -245,13 +255,13 @@ def _projection(
 
 
 def _with_means_of_folds(rows: Rows, columns: list[_MeansColumn]) -> Rows:
-    """Return rows with means in place of positions; equal rows of several folds are separate rows."""
+    """Return rows with means in place of numbers of values; equal rows of two folds differ."""
     tables = [each.means_of_folds() for each in columns]
 
     def written(part: Array, fold: IntArray) -> Array:
         for each, means in zip(columns, tables, strict=True):
             end = each.first + means.shape[2]
-            code = _codes(part, slice(None), each.first, means.shape[1])
+            code = _codes(part, slice(None), each.first)
             part[:, each.first : end] = means[fold, code]
         return part
 
@@ -280,7 +290,7 @@ def _with_means_of_folds(rows: Rows, columns: list[_MeansColumn]) -> Rows:
         rows,
         table=written(rows.table.take(row, axis=0), fold),
         target=rows.target[row],
-        weight=np.bincount(place, separate.weight),
+        weight=np.bincount(place, separate.weight).astype(np.float64),
         index=None,
         times=max(1, times),
         copies=None if copies.max() == 1 else copies,

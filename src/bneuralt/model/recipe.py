@@ -13,7 +13,8 @@ __all__ = ["Recipe"]
 SHOWN = (
     *("n_estimators", "n_weights", "n_joined", "max_weights", "ramps", "ramp_fraction"),
     *("plain_fraction", "linear_share", "linear_penalty"),
-    *("categorical_features", "sentinels", "loss", "max_epochs", "batch_size", "learning_rate", "weight_decay"),
+    *("categorical_features", "sentinels", "loss", "max_epochs", "batch_size"),
+    *("learning_rate", "weight_decay"),
     *("leaf_moves", "output_factor", "early_stopping"),
 )
 #: Values that mean that a step is left out, and are not shown unless they were set.

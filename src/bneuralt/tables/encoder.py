@@ -65,8 +65,8 @@ __all__ = [
 
 _SIDES: tuple[Any, Any] = ("left", "right")
 
-#: Inputs of a category: means of the target in the rows of a value (also of values in a single row),
-#: or an input for each frequent value.
+#: Inputs of a category: means of the target in the rows of a value (all: also of values in a single
+#: row), or an input for each frequent value.
 CATEGORY_FORMS = ("means", "all means", "values")
 
 #: Large tables are encoded in blocks of this many bytes.
@@ -177,13 +177,14 @@ class TableEncoder:
 
     @cached_property
     def one_hot_inputs(self) -> list[range]:
-        """The positions of the inputs of each column whose inputs are alternatives."""
-        return [self.inputs_of(i) for i, f in enumerate(self.features) if f.is_one_hot]
+        """The positions of the inputs of each column that are alternatives."""
+        with_some = ((i, f.n_alternatives) for i, f in enumerate(self.features))
+        return [self.inputs_of(i)[len(self.inputs_of(i)) - n :] for i, n in with_some if n]
 
     @property
     def weights_per_leaf(self) -> float:
         """Mean number of weights of a leaf, which has one for each category of a feature."""
-        more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
+        more = sum(f.n_inputs - 1 for f in self.features if f.kind == "category" and f.n_inputs)
         return 1.0 + more / max(1, np.unique(self.groups).size)
 
     def with_bends_at(self, inputs: Collection[int]) -> tuple[TableEncoder, IntArray]:
@@ -762,7 +763,9 @@ class _Learning:
         for j in [j for j, feature in enumerate(features) if feature is None]:
             is_frame = isinstance(self.X, Frame)
             column = self.X.columns[j] if is_frame else _number_column(self.X, j)
-            from_dtype = column.is_category and isinstance(self.categorical_features, (str, Mapping))
+            from_dtype = column.is_category and isinstance(
+                self.categorical_features, (str, Mapping)
+            )
             if (is_category := from_dtype or bool(listed[j])) != column.is_category:
                 column = replace(column, is_category=is_category)
             features[j], ranges[j] = self._learn(j, column)
@@ -852,15 +855,15 @@ class _Learning:
         place = _place(j, self.names)
         if self.target is None:
             raise ValueError(
-                f"categorical_features has {wanted!r} for {place}, and the first part of a table does "
-                "not show them: use fit instead of partial_fit, or 'values'"
+                f"categorical_features has {wanted!r} for {place}, and a part of a table does not "
+                "show them: use fit instead of partial_fit, or 'values'"
             )
         least = 1 if wanted == "all means" else MIN_ROWS_OF_VALUE
         found = MeansFeature.of_values(column, self.row_counts, least)
         if found is None:
             raise ValueError(
-                f"categorical_features has 'means' for {place}, but each of its values is in a single "
-                "row: use 'values', or 'all means'"
+                f"categorical_features has 'means' for {place}, but each of its values is in a "
+                "single row: use 'values', or 'all means'"
             )
         return found
 
