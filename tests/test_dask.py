@@ -16,6 +16,7 @@ from tests.helpers.block_tables import sales
 distributed = pytest.importorskip("distributed")
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
 
 from bneuralt.dask import BNeuralForestClassifier, BNeuralForestRegressor  # noqa: E402
 from bneuralt.estimators import cluster as cluster_module  # noqa: E402
@@ -258,3 +259,32 @@ def test_quantiles_are_scored_as_by_the_ordinary_forest(client, frame, quantiles
     model.fit(frame[COLUMNS], frame["price"])
     expected = model.to_local().score(SALES[COLUMNS], SALES["price"])
     assert model.score(frame[COLUMNS], frame["price"]) == pytest.approx(expected)
+
+
+def test_columns_of_one_frame_with_texts_of_numbers(client, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "price": [f"{x:,.2f} EUR" for x in 4000 * rng.random(240)],
+            "opens": [f"{h:02d}:30" for h in rng.integers(6, 12, 240)],
+            "y": rng.integers(0, 2, 240),
+        }
+    )
+    for i in range(24):  # which Dask joins where few columns are read
+        table.iloc[10 * i : 10 * i + 10].to_parquet(tmp_path / f"{i:02d}.parquet", index=False)
+    d = dd.read_parquet(tmp_path)
+    X, y = table.drop(columns="y"), table["y"]
+    model = BNeuralForestClassifier(**FAST).fit(d.drop(columns="y"), d.y)
+    assert model.encoder_ == bneuralt.BNeuralForestClassifier(**FAST).fit(X, y).encoder_
+    predicted = model.predict(d.drop(columns="y"))
+    assert predicted.dtype == y.dtype and predicted.compute().tolist() == model.predict(X).tolist()
+    assert model.score(d.drop(columns="y"), d.y) == model.score(X, y)
+
+
+def test_an_empty_partition_has_empty_predictions(client):
+    X = SALES[COLUMNS].head(300)
+    y = SALES[["price", "size"]].head(300).set_axis(["a", "b"], axis=1)
+    parts = [X.iloc[:200], X.iloc[:0], X.iloc[200:]]
+    model = BNeuralForestRegressor(**FAST).fit(X, y)
+    predicted = model.predict(dd.from_delayed([dask.delayed(part) for part in parts], meta=X))
+    assert predicted.compute().to_numpy().tolist() == model.predict(X).tolist()

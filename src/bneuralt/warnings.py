@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
+from types import FrameType
 
 __all__ = [
     "CodeWarning",
@@ -25,6 +27,8 @@ __all__ = [
 _PACKAGE = str(Path(__file__).parent)
 #: Parts of paths of code between the user and this package.
 _BETWEEN = ("sklearn", "joblib", "contextlib.py", "functools.py")
+#: Variable of a frame with what was said during its call.
+_SAID = "__bneuralt_said__"
 
 
 class UnseenValuesWarning(UserWarning):
@@ -90,10 +94,31 @@ def warn_user(message: str, category: type[Warning]) -> None:
     >>> str(caught[0].message)
     'too few rows'
     """
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=len(_own_frames(sys._getframe(1))) + 2)
+
+
+def not_said(topic: str, things: Iterable[str]) -> set[str]:
+    """Return the things that no warning on this topic named in the present call of the user.
+
+    Such a call is one line outside of this package, which may fit many models: those of all folds
+    of a stacking. What was said is kept in the frame of the call, and forgotten with it.
+    """
+    frames = _own_frames(sys._getframe(1))
+    if not frames:
+        return set(things)
+    said: set[tuple[str, str]] = frames[-1].f_locals.setdefault(_SAID, set())
+    new = {thing for thing in things if (topic, thing) not in said}
+    said |= {(topic, thing) for thing in new}
+    return new
+
+
+def _own_frames(frame: FrameType | None) -> list[FrameType]:
+    """Return the frames from this one up to the one that a line of the user called."""
+    frames: list[FrameType] = []
+    while frame is not None and frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
 
 
 def _is_inside(path: str) -> bool:

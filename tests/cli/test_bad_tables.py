@@ -136,6 +136,8 @@ def test_results_go_to_the_standard_output(run_here, folder):
     assert run_here("explain", "m.json", "in/0.csv", "--out", "-").stdout.startswith("row,output")
     assert run_here("draw", "m.json", "--out", "-").stdout.startswith("<svg")
     assert "<html" in run_here("card", "m.json", "in/0.csv", "--out", "-").stdout
+    assert "def predict" in run_here("export", "m.json", "--to", "python", "--out", "-").stdout
+    assert "#include" in run_here("export", "m.json", "--to", "c", "--out", "-").stdout
     assert sorted(path.name for path in folder.iterdir()) == ["in", "m.json"]
 
 

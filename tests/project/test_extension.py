@@ -341,7 +341,9 @@ ADDITIONS = {
     "activation": (
         3,
         {
-            "cpp/kernels/activations.hpp": listed("Activations", ACTIVATION, "ExtraSoftSign"),
+            "cpp/kernels/mathematics/activations.hpp": listed(
+                "Activations", ACTIVATION, "ExtraSoftSign"
+            ),
             "src/bneuralt/tree/activations.py": before(
                 '    "linear": _Z,\n',
                 '    "extra_softsign": _Z / (1.0 + variable("sharpness") * absolute(_Z)),\n',
@@ -354,7 +356,7 @@ ADDITIONS = {
     "loss": (
         4,
         {
-            "cpp/kernels/losses.hpp": listed("Losses", LOSS, "ExtraSoftplus"),
+            "cpp/kernels/mathematics/losses.hpp": listed("Losses", LOSS, "ExtraSoftplus"),
             "src/bneuralt/training/losses.py": both(
                 before("    maximum,\n", "    log,\n"),
                 before(
@@ -383,7 +385,7 @@ ADDITIONS = {
     "optimizer": (
         3,
         {
-            "cpp/kernels/optimizers.hpp": listed("Optimizers", OPTIMIZER, "ExtraLion"),
+            "cpp/kernels/training/optimizers.hpp": listed("Optimizers", OPTIMIZER, "ExtraLion"),
             "tests/reference/optimizers.py": both(
                 before("RULE: dict", LION), before('    "gd": ', '    "extra_lion": _lion,\n')
             ),
@@ -415,7 +417,7 @@ ADDITIONS = {
                     '"Share of the rate that it never falls below."),\n',
                 ),
             ),
-            "cpp/kernels/train.hpp": lambda content: content.replace(
+            "cpp/kernels/training/train.hpp": lambda content: content.replace(
                 "return settings_.learning_rate * 0.5 *\n",
                 "return settings_.learning_rate * std::fmax(settings_.extra_floor, 0.5 *\n",
             ).replace("double(total_updates_)));", "double(total_updates_))));"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import gc
 import gzip
 import io
 import lzma
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt.tables import TableError, parse_csv
+from bneuralt.tables.file_table import read_csv
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -39,6 +41,14 @@ def cells(data, **options):
 @pytest.mark.parametrize("module", [gzip, bz2, lzma])
 def test_compressed_files_are_read(module):
     assert cells(module.compress(CSV)) == cells(CSV)
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_compressed_files_are_closed(module, tmp_path):
+    (tmp_path / "t.csv").write_bytes(module.compress(CSV))
+    assert read_csv(tmp_path / "t.csv").names == list(FRAME)
+    gc.collect()
 
 
 @pytest.mark.parametrize("lines", [True, False])

@@ -75,7 +75,7 @@ def write_data(content: str | bytes) -> None:
 def to_standard_output(run: Callable[[Any], int | None], args: Any, command: str) -> int | None:
     """Run a command with ``--out -``: its file goes to the standard output, all else to stderr."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"output{ENDINGS.get(command, '.json')}"
+        path = Path(folder) / f"output{_ending(args, command)}"
         args.out = str(path)
         said = io.StringIO()
         try:
@@ -90,6 +90,14 @@ def to_standard_output(run: Callable[[Any], int | None], args: Any, command: str
             )
         write_data(written[0].read_bytes())
     return code
+
+
+def _ending(args: Any, command: str) -> str:
+    if command != "export":
+        return ENDINGS.get(command, ".json")
+    from bneuralt.export.targets import TARGETS
+
+    return TARGETS[args.to].suffix
 
 
 def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:

@@ -158,8 +158,8 @@ class ClusterForest(Forest):
         model = self.to_local()
         if hasattr(X, "map_partitions"):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the values of the example mean nothing
-                meta = _predict_part(X._meta_nonempty, model, method)
+                warnings.simplefilter("ignore")  # nothing is known of the row that is an example
+                meta = _predict_part(X._meta, model, method)
             return X.map_partitions(_predict_part, model, method, meta=meta, enforce_metadata=False)
         example = getattr(model, method)(np.ones((1, X.shape[1]), dtype=X.dtype))
         X = X.rechunk({1: -1})
@@ -240,12 +240,12 @@ def is_collection(X: Any) -> bool:
 def _predict_part(frame: Any, model: Any, method: str) -> Any:
     import pandas as pd
 
-    n_columns = len(model.classes_) if method == "predict_proba" else 0
-    result = getattr(model, method)(frame) if len(frame) else np.empty((0, n_columns))
+    if len(frame) == 0:  # as for a row whose values are all missing
+        missing = frame.reset_index(drop=True).reindex([0])
+        return _predict_part(missing, model, method).iloc[:0].set_axis(frame.index)
+    result = getattr(model, method)(frame)
     if method == "predict_proba":
         return pd.DataFrame(result, index=frame.index, columns=list(model.classes_))
-    if len(frame) == 0:
-        result = getattr(model, "classes_", np.empty(0))[:0]
     if result.ndim == 2:
         return pd.DataFrame(result, index=frame.index)
     return pd.Series(result, index=frame.index, name="prediction")

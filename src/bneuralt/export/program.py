@@ -174,6 +174,7 @@ class Program:
         output: int | None = None,
         has_functions: bool = True,
         most_nodes: int | None = None,
+        small: float = SMALL,
     ) -> Program:
         """Lower a model.
 
@@ -193,14 +194,30 @@ class Program:
             Whether the language has functions; otherwise links are written out for every tree.
         most_nodes : int, optional
             Trees with more nodes than this together become tables.
+        small : float
+            For differences of sums below this, contributions use slopes; see `quotient`.
         """
-        lowering = _Lowering(model, contributions, learning, only_used, has_functions, most_nodes)
+        lowering = _Lowering(
+            model, contributions, learning, only_used, has_functions, most_nodes, small
+        )
         return lowering.program(output)
 
     @property
     def is_log_odds(self) -> bool:
         """Whether one score decides between two classes."""
         return self.model.task == "classes" and len(self.scores) == 1
+
+    @property
+    def after_inputs(self) -> list[Statement]:
+        """The statements that read no cell: what is computed from the inputs."""
+        cells = {reading.name for reading in self.readings}
+        statements = []
+        for statement in self.body:
+            if statement.comment or not cells.isdisjoint(statement.value.variables):
+                cells |= set() if statement.comment else {statement.name}
+            else:
+                statements.append(statement)
+        return statements
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -350,9 +367,10 @@ class _Lowering:
         only_used: bool,
         has_functions: bool,
         most_nodes: int | None,
+        small: float,
     ) -> None:
         model = printed_model(model, learning=learning, only_used=only_used)
-        self.model, self.has_functions = model, has_functions
+        self.model, self.has_functions, self.small = model, has_functions, small
         self.learning = model.learning if learning else None
         self.only_used = only_used
         if learning and contributions:
@@ -576,7 +594,7 @@ class _Lowering:
         """Return the factor of each pair of output and input: the sum over all leaves of it."""
         sums = {j: z for j, z, _ in self._sums(t)}
         factors: list[Expression] = []
-        for j, formula in enumerate(node_quotients(tree, baseline)):
+        for j, formula in enumerate(node_quotients(tree, baseline, self.small)):
             value = substitute(formula, {"z": sums[j], "h": self._node(t, j)})
             if j >= tree.n_outputs:
                 edge = constant(float(tree.edge[j - tree.n_outputs]))
@@ -607,7 +625,7 @@ class _Lowering:
         formula = substitute(self.link, {"outputs": variable("z")})
         start = self.model.outputs(baseline[np.newaxis]).mean(axis=0)[0]
         values = {"z": self.means[j], "h": substitute(formula, {"z": self.means[j]})}
-        value = substitute(quotient(formula, float(start[j]), SMALL), values)
+        value = substitute(quotient(formula, float(start[j]), self.small), values)
         return value if value.is_constant else self.define(f"s{j}", value)
 
 
@@ -635,7 +653,8 @@ def _components(link: Expression, outputs: Sequence[Expression]) -> list[Express
         return [values[0][0] if n == 1 else replace(link, arguments=tuple(values[0]))] * n
     if link.operation == "ordered":
         vector = tuple(values[0])
-        return [vector[0] if n == 1 else Expression("ordered", vector, p) for p in link.value]
+        ranks = link.value * n if len(link.value) == 1 else link.value
+        return [vector[0] if n == 1 else Expression("ordered", vector, rank) for rank in ranks]
     return [rebuilt(link, parts) for parts in zip(*values, strict=True)]
 
 

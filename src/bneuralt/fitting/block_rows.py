@@ -167,7 +167,7 @@ class BlockReading:
                         place, start = block.place, self.targets.n_rows
                         columns = block.columns(names)
                         self.summary.add(columns, target, weight, start, place, block.first_row)
-                    self.targets.add(target, block)
+                    self.targets.add(target, weight, block)
                 break
             except TextAmongNumbers as change:  # read again, with the numbers as texts
                 texts.add(change.args[0])
@@ -275,25 +275,25 @@ class _Targets:
         self.n_rows = 0
         self._has_labels = is_classifier and n_columns == 1
         self._labels: dict[Any, int] = {}
+        self._weights = np.zeros(0)  # of the labels
         self._codes: list[IntArray] = []
         self._n_columns = n_columns
         self._file = None if self._has_labels else TableFile(n_columns, np.float64, max_resident)
 
-    def add(self, target: Array, block: Block) -> None:
-        """Take the targets of the next rows."""
+    def add(self, target: Array, weight: FloatArray, block: Block) -> None:
+        """Take the targets and the weights of the next rows."""
         self.n_rows += len(target)
         if self.n_rows >= 2**31:
             raise ValueError(f"the table has more than {2**31 - 1:,} rows: open fewer files")
         if self._file is None:
-            if target.dtype.kind == "O":
-                codes = [
-                    self._labels.setdefault(label, len(self._labels)) for label in target.tolist()
-                ]
-                self._codes.append(np.array(codes, dtype=np.int32))
-                return
-            distinct, inverse = np.unique(target, return_inverse=True)
+            distinct: Array = target
+            inverse: Any = slice(None)
+            if target.dtype.kind != "O":
+                distinct, inverse = np.unique(target, return_inverse=True)
             codes = [self._labels.setdefault(x, len(self._labels)) for x in distinct.tolist()]
-            self._codes.append(np.array(codes, dtype=np.int32)[inverse.ravel()])
+            self._codes.append(np.array(codes, dtype=np.int32)[inverse])
+            before = np.pad(self._weights, (0, len(self._labels) - self._weights.size))
+            self._weights = before + np.bincount(self._codes[-1], weight, len(before))
             return
         try:
             numbers = target.astype(np.float64)
@@ -316,8 +316,8 @@ class _Targets:
 
     @property
     def labels(self) -> Array | None:
-        """All labels; None if the targets are numbers."""
-        return self._all_labels() if self._has_labels else None
+        """Labels of rows of a positive weight; None if the targets are numbers."""
+        return self._all_labels()[self._weights > 0] if self._has_labels else None
 
     def encoded(self, task: Task) -> Array:
         """Return the target of each row as training reads it."""
@@ -326,6 +326,6 @@ class _Targets:
             target = target if self._n_columns > 1 else target.ravel()
             return task.encode(target, np.broadcast_to(1.0, (self.n_rows,)))
         labels = self._all_labels()
-        classes = task.encode(labels, np.ones(labels.size)).astype(np.int32)
+        classes = task.encode(labels, self._weights).astype(np.int32)
         encoded: Array = classes[np.concatenate(self._codes)]
         return encoded

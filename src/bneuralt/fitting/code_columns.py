@@ -10,7 +10,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.fitting.rows import Rows
 from bneuralt.model import Model
 from bneuralt.model.predict import predictions_of_rows
-from bneuralt.warnings import CodeWarning, warn_user
+from bneuralt.warnings import CodeWarning, not_said, warn_user
 
 __all__ = ["CodeWarning", "warn_of_codes"]
 
@@ -63,6 +63,8 @@ def warn_of_codes(model: Model, rows: Rows) -> None:
         n_values, share = _explained(X[:, place], rows.weight, *errors)
         if share >= SMALLEST_SHARE:
             codes.append(_Code(column, n_values, share))
+    new = not_said("codes", [model.encoder.name(code.column) for code in codes])
+    codes = [code for code in codes if model.encoder.name(code.column) in new]
     if codes:
         _warn(model, sorted(codes, key=lambda code: -code.share))
 

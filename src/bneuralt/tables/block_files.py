@@ -359,8 +359,8 @@ class OldFeatherFile(TableFile):
 class _Limited:
     """A stream that ends with an error where a compressed file expands too far."""
 
-    def __init__(self, stream: Any, path: str, size: int) -> None:
-        self._stream, self._path = stream, path
+    def __init__(self, stream: Any, file: Any, path: str, size: int) -> None:
+        self._stream, self._file, self._path = stream, file, path
         self._left = max(2**20, MAX_EXPANSION * size)
 
     def read(self, n: int = -1) -> bytes:
@@ -379,6 +379,7 @@ class _Limited:
 
     def __exit__(self, *_: Any) -> None:
         self._stream.close()
+        self._file.close()
 
 
 class CsvFile(TableFile):
@@ -452,7 +453,8 @@ class CompressedFile(CsvFile):
     def stream(self) -> Any:
         """Open the text."""
         size = os.path.getsize(self.path) if self.data is None else len(self.data)
-        return _Limited(self._opener[0](super().stream()), self.path, size)
+        file = super().stream()
+        return _Limited(self._opener[0](file), file, self.path, size)
 
 
 # -- tables of objects --------------------------------------------------------------------

@@ -815,7 +815,7 @@ class _Learning:
             if searches:
                 n_rows = np.count_nonzero(np.isin(column.values, found) & (weight > 0))
                 listing = ", ".join(f"{number:.15g}" for number in found)
-                self.notes.add("sentinels", f"{place} ({listing} in {n_rows:,} rows)")
+                self.notes.add("sentinels", place, f"({listing} in {n_rows:,} rows)")
             gaps = np.where(np.isin(column.values, found), np.nan, column.values)
             column = replace(column, values=gaps, cells=None)
         feature = learn_feature(column, weight, self.target, counts)
@@ -828,7 +828,7 @@ class _Learning:
                 column, weight, self.target, counts, None if searches else found
             )
             if listing and searches:
-                self.notes.add("sentinels", f"{place} ({listing})")
+                self.notes.add("sentinels", place, f"({listing})")
         if isinstance(feature, NumberFeature) and notation not in (None, PLAIN):
             feature = replace(feature, notation=notation)
         if feature.kind == "category" and column.texts and self.categorical_features is None:
@@ -837,7 +837,7 @@ class _Learning:
                 "categorical_features=None allows none: use 'from_dtype'"
             )
         for kind, text in feature.notes(original, weight):
-            self.notes.add(kind, f"{place} {text}")
+            self.notes.add(kind, place, text)
         if feature.kind == "category" and not original.is_category:
             self._note_mixture(place, column)
         return feature, feature.learn_range(column, weight)
@@ -906,7 +906,8 @@ class _Learning:
             return
         text = texts[int(np.argmin(is_number))]
         share = float(counts[is_number].sum() / counts.sum())
-        self.notes.add("mixed", f"{place} ({share:.0%} numbers, and texts such as {text!r:.40})")
+        detail = f"({share:.0%} numbers, and texts such as {text!r:.40})"
+        self.notes.add("mixed", place, detail)
 
 
 def _sentinels(column: Column, counts: FloatArray) -> tuple[float, ...]:

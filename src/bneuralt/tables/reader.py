@@ -160,7 +160,7 @@ def noted_texts(table: ReadTable) -> LearningNotes:
             if isinstance(column.cells, Written) and column.cells.is_noted:
                 name = f"column {j if source.names is None else repr(source.names[j])} of X"
                 text = column.cells.column.texts[0]
-                notes.add("numbers", f"{name} ({text!r:.40} is {PLAIN.read([text])[0][0]:g})")
+                notes.add("numbers", name, f"({text!r:.40} is {PLAIN.read([text])[0][0]:g})")
     return notes
 
 

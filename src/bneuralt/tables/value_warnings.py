@@ -11,6 +11,7 @@ from bneuralt.warnings import (
     SentinelWarning,
     TextValuesWarning,
     UnseenValuesWarning,
+    not_said,
     warn_user,
 )
 
@@ -87,7 +88,7 @@ class LearningNotes:
     Examples
     --------
     >>> notes = LearningNotes()
-    >>> notes.add("pooled", "column 'a' (30 of 40 values, in 9% of the rows)")
+    >>> notes.add("pooled", "column 'a'", "(30 of 40 values, in 9% of the rows)")
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
@@ -97,17 +98,20 @@ class LearningNotes:
     """
 
     def __init__(self) -> None:
-        self._columns: dict[str, list[str]] = {}
+        self._columns: dict[str, dict[str, str]] = {}
 
-    def add(self, kind: str, column: str) -> None:
+    def add(self, kind: str, column: str, detail: str = "") -> None:
         """Add a column to the notes of a kind, which is a key of `LEARNING_NOTES`."""
-        self._columns.setdefault(kind, []).append(column)
+        self._columns.setdefault(kind, {})[column] = f"{column} {detail}".strip()
 
     def warn(self) -> None:
-        """Issue the warnings."""
+        """Issue the warnings, each of a column once in a call of the user."""
         for kind, columns in self._columns.items():
             category, problem, advice = LEARNING_NOTES[kind]
-            warn_user(f"{problem}: {_listed(columns)}. {advice}", category)
+            new = not_said(kind, columns)
+            if new:
+                listing = _listed([text for column, text in columns.items() if column in new])
+                warn_user(f"{problem}: {listing}. {advice}", category)
 
 
 class UnexpectedValues:

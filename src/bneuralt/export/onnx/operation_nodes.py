@@ -6,7 +6,7 @@ the inputs that columns of numbers become, are translated together: their number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bneuralt.export.printer import EXP_LIMITS, representable
 from bneuralt.expressions import Expression
 from bneuralt.expressions.operations import CELLS
 
-__all__ = ["EXACT_OPERATORS", "OPERATORS", "form", "translate"]
+__all__ = ["EXACT_OPERATORS", "OPERATORS", "translate"]
 
 
 def _exp(graph: Graph, a: str) -> str:
@@ -71,21 +71,6 @@ OPERATORS: dict[str, str | Callable[..., str]] = {
 
 #: Where the proportions of small numbers count: runtimes make 0 of a sigmoid close to 0.
 EXACT_OPERATORS = {**OPERATORS, "sigmoid": _exact_sigmoid}
-
-
-def form(expression: Expression) -> Hashable:
-    """Return a key that is equal for expressions that can be translated together.
-
-    Examples
-    --------
-    >>> from bneuralt.expressions import tanh, variable
-    >>> z = variable("z")
-    >>> form(2 * tanh(z)) == form(3 * tanh(z)), form(2 * tanh(z)) == form(2 * z)
-    (True, False)
-    """
-    if expression.is_constant or expression.operation in CELLS:
-        return expression.operation
-    return expression.operation, expression.value, tuple(map(form, expression.arguments))
 
 
 def translate(

@@ -375,10 +375,16 @@ def _checked_numbers(value: Any, key: str, n: int | None) -> tuple[float, ...]:
 def _ramp_input(name: str, value: Expression, ramp: Ramp, ends: dict[float, float]) -> Input:
     """Return the input of a ramp of a column."""
     start, end = ramp.start, ramp.end
-    entry = f"{ends[start]:.15g} to {ends[end]:.15g}"
+    entry = f"{_end_text(ends[start])} to {_end_text(ends[end])}"
     rise = (value - start) * (1.0 / (end - start))
     limited = minimum(maximum(rise, 0.0), 1.0)
     return Input(entry, f"{name} from {entry}", limited, ramp.mean, (0.0, 1.0), is_drawn=False)
+
+
+def _end_text(end: float) -> str:
+    """Return a number with 15 digits, or with more where a ramp of large numbers is narrow."""
+    text = f"{end:.15g}"
+    return text if float(text) == end else repr(float(end))
 
 
 def _curve_inputs(

@@ -413,3 +413,12 @@ def test_mapped_tables_keep_to_their_memory():
     assert mapped._mapped_bytes() - before <= limit
     rows = np.arange(0, len(table), 1000)
     np.testing.assert_array_equal(mapped.copied_rows(table, rows), table[rows])
+
+
+def test_labels_of_rows_without_weight_are_no_classes():
+    table = SALES.assign(used=1.0)
+    table.loc[table.index[::50], ["kind", "used"]] = ["other", 0.0]
+    blocks = open_table([table], "kind", max_memory=LITTLE)
+    assert blocks.whole() is None
+    model = BNeuralTClassifier(**FAST).fit(blocks, sample_weight="used")
+    assert model.classes_.tolist() == sorted(set(SALES["kind"]))

@@ -1,10 +1,15 @@
 """Estimators on tables of columns of every kind."""
 
+import warnings
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -15,7 +20,12 @@ from bneuralt import (
     load_model,
 )
 from bneuralt.fitting.problem import read_problem
-from bneuralt.warnings import MissingValuesWarning
+from bneuralt.warnings import (
+    IdentifierWarning,
+    MissingValuesWarning,
+    SentinelWarning,
+    TextValuesWarning,
+)
 from tests.helpers.flat import flat
 from tests.helpers.tables import IRIS, people
 
@@ -206,3 +216,24 @@ def test_leaves_move_only_to_inputs_of_features_that_may_be_drawn():
         growth=Growth(feature_sampling=[1, 1, 0]),
     ).fit(X, X[:, 0] + X[:, 1] + X[:, 2] > 2.5)
     assert set(model.encoder_.groups[model.tree_.leaf_input]) == {0, 1}
+
+
+def test_a_stacking_says_each_thing_once():
+    rng = np.random.default_rng(0)
+    n = 240
+    X = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "price": [f"{x:,.2f} EUR" for x in 2000 * rng.random(n)],
+            "size": np.where(rng.random(n) < 0.1, -999, rng.normal(size=n)),
+        }
+    )
+    y = rng.integers(0, 2, n)
+    tree = BNeuralTClassifier(max_epochs=2, n_weights=8, random_state=0)
+    stacking = StackingClassifier([("a", tree), ("b", tree)], LogisticRegression(), cv=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stacking.fit(X, y)
+        stacking.fit(X, y)
+    found = Counter(warning.category for warning in caught)
+    assert found == dict.fromkeys((IdentifierWarning, TextValuesWarning, SentinelWarning), 2)
