@@ -161,7 +161,8 @@ class _Card:
             if column.feature.kind == "category":
                 here = counted(len(set(present)), "value")
                 if column.categories:
-                    new = sum(value not in column.categories for value in map(str, present))
+                    seen = set(column.categories)
+                    new = sum(value not in seen for value in map(str, present))
                     outside = f"{new / len(values):.1%}"
             elif present:
                 here = f"{cell_text(min(present))} to {cell_text(max(present))}"
@@ -172,9 +173,18 @@ class _Card:
             missing = f"{1 - len(present) / len(values):.1%}"
             lines.append((column.name, column.feature.kind, known, here, outside, missing))
         header = ("column", "kind", "in training", "in these rows", "outside", "missing")
-        return [
-            Table(header, lines, "Columns, their ranges, and rows outside of the training range")
+        table = Table(
+            header, lines, "Columns, their ranges, and rows outside of the training range"
+        )
+        means = [self.model.columns[j] for j in self.model.encoder.with_means]
+        notices = [
+            Notice(
+                f"The model has the mean of the target in the training rows of each of "
+                f"{len(column.categories):,} values of {column.name}: who has its file can read them."
+            )
+            for column in means
         ]
+        return [table, *notices]
 
     # -- quality -------------------------------------------------------------------------
 

@@ -69,10 +69,8 @@ class _Excel(Printer):
         return f"OR(EXACT({text},{{{','.join(map(self.text, texts))}}}))"
 
     def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
-        texts, values = (
-            ";".join(map(f, part))
-            for f, part in ((self.text, numbers), (self.number, numbers.values()))
-        )
+        texts = ";".join(map(self.text, numbers))
+        values = ";".join(map(self.number, numbers.values()))
         is_equal = f"EXACT({text},{{{texts}}})"
         found = f"SUMPRODUCT({is_equal}*{{{values}}})"
         formula = f"IF(SUMPRODUCT(--{is_equal})>0,{found},{self.number(unknown)})"
