@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -196,6 +196,12 @@ class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
         return (
             value if isinstance(value, FrozenSettings) else OBJECTS[name]
         )  # other types are refused
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:  # scikit-learn inspects the signature in each call
+        names: list[str] = super()._get_param_names()
+        return names
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.

@@ -100,11 +100,6 @@ class Problem:
         """Whether the trees of the model before are trained; otherwise new trees are added."""
         return self.before is not None and (self.in_parts or not self.options.is_forest)
 
-    @property
-    def averages_outputs(self) -> bool:
-        """Whether a forest averages outputs and not probabilities, so that effects are added."""
-        return self.options.is_forest and self.interactions is not None
-
     @cached_property
     def input_signs(self) -> Array | None:
         """The required direction of each input; None if there are no constraints."""
@@ -473,6 +468,8 @@ def constraints_of(
     interactions : InteractionSets or None
         Sets of features that may interact.
     """
+    if options.monotonic_cst is None and options.interaction_cst is None:
+        return None, None
     return _signs(options, columns, encoder, task), _interactions(options, columns)
 
 

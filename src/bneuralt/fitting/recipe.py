@@ -80,6 +80,7 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
     n_classes = problem.task.n_classes
     stops = bool(options.early_stopping)
     fewest = MIN_EPOCHS["classifier" if options.is_classifier else "regressor"]
+    is_small = problem.task.kind == "numbers" or n <= MAX_ROWS_PLAIN
     automatic: dict[str, Any] = {
         "n_weights": n_weights,
         "ramps": bending_of(options, rows.table, problem.rows.n_separate).n_ramps,
@@ -89,7 +90,7 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
         "max_epochs": n_epochs(n, fewest, n_classes),
         "n_joined": _n_joined(problem, n_weights, n),
         "ramp_fraction": 0.0,
-        "plain_fraction": _plain_fraction(problem, n),
+        "plain_fraction": 0.5 if is_small and problem.encoder.has_ramps else 0.0,
         "linear_share": 0.0,
         "linear_penalty": PENALTIES[0],
         "output_factor": 1.0,
@@ -204,12 +205,6 @@ def size_to_draw(problem: Problem, recipe: Recipe) -> int | None:
     elif n_weights is not None and may_be_linear(problem, recipe):
         n_weights = n_weights_for_trees(problem, n_weights)
     return None if n_weights is None else int(n_weights)
-
-
-def _plain_fraction(problem: Problem, n_rows: int) -> float:
-    """Return the fraction of trees whose leaves do not move to ramps."""
-    is_small = problem.task.kind == "numbers" or n_rows <= MAX_ROWS_PLAIN
-    return 0.5 if is_small and problem.encoder.has_ramps else 0.0
 
 
 def may_try(problem: Problem, recipe: Recipe) -> bool:

@@ -71,7 +71,7 @@ def fit_tree(problem: Problem, listen: Listen = silent) -> Model:
         with listen(Step("epoch", n_steps, describe)) as report:
             _train(searched, fit, report)
             model = kept(fit)
-            again = plan_refit(problem, fit)
+            again = plan_refit(problem, fit) if refits else None
             if again is not None:
                 _train(problem, again, report)
                 # what was searched is described by the first training
@@ -96,6 +96,8 @@ def _reduced(problem: Problem, recipe: Recipe, model: Model, linear: LinearPart 
     if recipe.n_weights is not None and not options.warm_start:
         tree = without_idle(problem, model.trees[0], model.scaling)
         model = model if tree is model.trees[0] else model.with_trees([tree])
+    if options.max_weights is None:
+        return model
     return limited(problem, recipe, model, rows.in_memory)
 
 

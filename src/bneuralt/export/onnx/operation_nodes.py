@@ -107,7 +107,9 @@ def translate(
         translate(graph, parts, variables, read, operators)
         for parts in zip(*(e.arguments for e in expressions), strict=True)
     ]
-    operator = operators[first.operation]
+    operator = operators.get(first.operation)
+    if operator is None:
+        raise ValueError(f"ONNX has no operator for the operation {first.operation!r}")
     if isinstance(operator, str):
         return graph(operator, *arguments)
     return operator(graph, *arguments, *(() if first.value is None else (first.value,)))

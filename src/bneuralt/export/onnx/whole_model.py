@@ -19,9 +19,6 @@ from bneuralt.model import Model
 
 __all__ = ["add_model", "class_labels", "to_onnx"]
 
-#: Below this difference of two sums of float32 numbers, see `quotient`.
-SMALL_OF_FLOAT = 1e-2
-
 
 def to_onnx(model: Model, *, dtype: str = "double", contributions: bool = False) -> Any:
     """Convert a model to ONNX; see the method `to_onnx` of estimators."""
@@ -73,7 +70,7 @@ def add_model(
     list of (Result, str)
         Declarations of the outputs, and the names of their results in the graph.
     """
-    small = SMALL if graph.dtype.itemsize == 8 else SMALL_OF_FLOAT
+    small = SMALL[graph.dtype.itemsize]
     program = Program.of(model, contributions=contributions, has_functions=False, small=small)
     names, inputs = _inputs(graph, program, columns)
     vectors = Vectors(graph, inputs, names, program.after_inputs)
