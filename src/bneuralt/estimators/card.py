@@ -183,7 +183,7 @@ class _Card:
         notices = [
             Notice(
                 f"The model has the mean of the target in the training rows of each of "
-                f"{len(column.categories):,} values of {column.name}: who has its file can read them."
+                f"{len(column.categories):,} values of {column.name}: its file shows them."
             )
             for column in means
         ]
