@@ -94,7 +94,7 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         recipe,
         ("LEAVES_PER_OUTPUT", "MIN_WEIGHTS_JOINED", "MAX_ROWS_PLAIN", "MAX_ROWS_FOR_TRIAL"),
     ),
-    "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION")),
+    "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION", "FRACTION_BESIDE")),
     "IDLE": (idle, ("TOLERANCE",)),
     "DRAWING": (growth, ("SUFFICIENT_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),

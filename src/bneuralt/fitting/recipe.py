@@ -213,6 +213,7 @@ def may_try(problem: Problem, recipe: Recipe) -> bool:
     return (
         recipe.max_epochs >= MIN_EPOCHS_OF_TRIAL
         and (problem.before is None or options.is_forest)
+        and not problem.in_parts
         and not options.early_stopping
         and recipe.training.select is None
         and options.growth.output_activation == "linear"
