@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from bneuralt.tables.block_files import TableFile
+from bneuralt.tables.block_sources import SOURCES, FileSource
 from tests.helpers import messy_tables as messy
 
 
@@ -34,12 +36,17 @@ def test_every_road_gives_the_same_model_and_the_same_predictions(table):
             models[road] = messy.fitted(table, frame)
         for i, (road, path) in enumerate(paths.items()):
             models[road] = messy.trained(path, folder / f"model{i}.json")
+        blocks = messy.in_blocks(frames)
+        for road, opened in blocks.items():
+            assert opened.whole() is None
+            in_blocks = messy.fitted(table, opened)
+            assert in_blocks.encoder_.to_plain() == expected.encoder_.to_plain(), road
         for road, model in models.items():
             kinds = [feature.kind for feature in model.encoder_.features]
             assert kinds == [feature.kind for feature in expected.encoder_.features], road
             assert model.encoder_.to_plain() == expected.encoder_.to_plain(), road
             assert messy.described(model, folder) == content, road
-        for road, frame in frames.items():
+        for road, frame in {**frames, **blocks}.items():
             assert np.array_equal(messy.predictions(expected, frame), predicted), road
             if not hasattr(frame, "blocks"):
                 seen = expected.encoder_.encode(messy.features(frame))
@@ -47,6 +54,19 @@ def test_every_road_gives_the_same_model_and_the_same_predictions(table):
         for road, path in paths.items():
             seen = messy.program_predictions(folder / "model0.json", path)
             assert np.array_equal(seen, predicted), road
+
+
+def test_every_source_and_every_format_is_a_road(tmp_path):
+    table = {"base": [0.5, 1.5, 2.5], "y": ["up", "up", "down"]}
+    paths = messy.write_files(table, tmp_path)
+    opened = [f for f in messy.frames_of(table, paths).values() if hasattr(f, "blocks")]
+    assert {type(each.source) for each in opened} == set(SOURCES)
+    formats = {type(file) for path in paths.values() for file in FileSource(path).files}
+    assert formats == {each for each in _formats(TableFile) if "title" in vars(each)} - {TableFile}
+
+
+def _formats(base):
+    return {base}.union(*map(_formats, base.__subclasses__()))
 
 
 # -- cases that were three models, or an error --------------------------------------------

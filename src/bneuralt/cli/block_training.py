@@ -30,6 +30,7 @@ from bneuralt.cli.table_options import max_bytes
 from bneuralt.cli.trained_models import check_model_output, save_trained_model
 from bneuralt.tables.block_sources import FileSource
 from bneuralt.tables.block_table import Block, BlockTable, open_table
+from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.targets import MAX_INTEGER_CLASSES
 
@@ -138,7 +139,7 @@ def _name(column: str, names: Sequence[str]) -> str:
 
 
 def _block(frame: Any) -> Block:
-    return Block(frame, "the table", 0, 0)
+    return Block(frame if isinstance(frame, Frame) else DataFrame(frame), "the table", 0, 0)
 
 
 def _labels(rows: Block, table: BlockTable) -> Array:

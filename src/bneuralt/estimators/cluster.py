@@ -39,8 +39,7 @@ from bneuralt.model import Model, Recipe
 from bneuralt.model.inputs import training_inputs
 from bneuralt.tables import frames
 from bneuralt.tables.block_learning import TableSummary
-from bneuralt.tables.block_table import Block
-from bneuralt.tables.columns import Column, Frame
+from bneuralt.tables.columns import Column, DataFrame, Frame
 from bneuralt.tables.encoder import categorical_mask
 
 __all__ = ["ClusterClassifier", "ClusterForest", "ClusterRegressor", "with_client"]
@@ -303,7 +302,7 @@ def _cells(part: PartitionRows, names: Sequence[str] | None) -> Frame:
     if names is None:
         table = np.asarray(part.frame, dtype=np.float64)
         return Frame([Column("number", column) for column in table.T])
-    return Block(part.frame, "", 0, 0).columns(names)
+    return DataFrame(part.frame).select(names).typed()
 
 
 def _summary_of_parts(

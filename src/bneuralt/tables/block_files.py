@@ -27,6 +27,7 @@ import numpy as np
 
 from bneuralt._typing import Array
 from bneuralt.tables.cells import ObjectFrame
+from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import (
     CsvOptions,
     CsvParts,
@@ -84,13 +85,13 @@ def naming(place: str) -> Iterator[None]:
         ) from None
 
 
-def slices(batches: Iterable[Any], n_rows: int) -> Iterator[tuple[Any, int]]:
+def slices(batches: Iterable[Any], n_rows: int) -> Iterator[tuple[Frame, int]]:
     """Yield the rows of record batches as small tables, with the position of their first row."""
     table, first_row = pyarrow().Table, 0
     for batch in batches:
         for start in range(0, batch.num_rows, n_rows):
             part = table.from_batches([batch.slice(start, n_rows)])
-            yield part, first_row
+            yield DataFrame(part), first_row
             first_row += part.num_rows
 
 
@@ -129,7 +130,7 @@ class TableFile:
         """Find out the columns of a file; None if it has none."""
         raise NotImplementedError
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Frame, int]]:
         """Yield some columns of at most `n_rows` rows, with the position of the first row."""
         raise NotImplementedError
 
@@ -277,7 +278,7 @@ class ArrowFile(TableFile):
         """Yield record batches."""
         raise NotImplementedError
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Frame, int]]:
         """Yield some columns of at most `n_rows` rows, with the position of the first row."""
         with self.reader() as reader:
             yield from slices(self.batches(reader, list(columns), n_rows), n_rows)
@@ -383,7 +384,9 @@ class _Limited:
 
 
 class CsvFile(TableFile):
-    """A CSV file, which may be compressed."""
+    """A CSV file."""
+
+    title = "CSV"
 
     @classmethod
     def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
@@ -393,7 +396,7 @@ class CsvFile(TableFile):
             parts = CsvParts(stream, path, options)
             return cls(path, parts.names, {}, parts.has_header, data, options)
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Frame, int]]:
         """Yield some columns of at most `n_rows` rows, with the position of the first row."""
         first_row = 0
         with naming(self.path), self.stream() as stream:
@@ -408,6 +411,7 @@ class CsvFile(TableFile):
 class CompressedFile(CsvFile):
     """A compressed file of text."""
 
+    title = "compressed"
     beginnings = tuple(COMPRESSED)
 
     @classmethod
@@ -431,7 +435,7 @@ class CompressedFile(CsvFile):
                 f"{path}: cannot be decompressed; test it with {file._program} -t."
             ) from None
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Frame, int]]:
         """Yield some columns of at most `n_rows` rows, with the position of the first row."""
         try:
             yield from super().pieces(columns, n_rows)
@@ -466,7 +470,7 @@ class ObjectFile(TableFile):
 
     frame: Any = None
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Frame, int]]:
         """Yield some columns of at most `n_rows` rows, with the position of the first row."""
         chosen = self.frame.select(columns)
         for start in range(0, len(chosen), n_rows):
@@ -475,6 +479,8 @@ class ObjectFile(TableFile):
 
 class JsonFile(ObjectFile):
     """JSON: a list of objects, or one object on each line."""
+
+    title = "JSON"
 
     @classmethod
     def of(
@@ -549,6 +555,7 @@ def _checked_records(
 class Workbook(ObjectFile):
     """The first sheet of an Excel workbook."""
 
+    title = "workbook"
     beginnings = (b"PK\x03\x04",)
 
     @classmethod

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bneuralt.tables import frames
 from bneuralt.tables.block_files import TableFile, naming, open_files, slices
+from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import CsvOptions, near_file
 
 __all__ = ["SOURCES", "FileSource", "Piece", "Source", "matching_files", "open_source"]
@@ -30,14 +31,14 @@ class Piece(NamedTuple):
 
     Attributes
     ----------
-    frame : data frame of pandas, polars or Arrow, or a `bneuralt.tables.columns.Frame`
+    frame : Frame
     place : str
         The file, or the position of a frame in a series.
     first_row : int
         Position of the first of these rows in the file.
     """
 
-    frame: Any
+    frame: Frame
     place: str
     first_row: int
 
@@ -173,7 +174,7 @@ class FrameSource(Source):
         first = next(iter(self._series), None)
         if first is None:
             raise ValueError("source has no frames: it needs at least one")
-        self.names = [str(name) for name in frames.frame_names(_frame(first, 0))]
+        self.names = list(_frame(first, 0).names or ())
 
     @classmethod
     def accepts(cls, source: Any) -> bool:
@@ -184,23 +185,22 @@ class FrameSource(Source):
         """Yield the rows of all frames."""
         for i, item in enumerate(self._series):
             frame, place = _frame(item, i), f"frame {i}"
-            positions = {str(name): j for j, name in enumerate(frames.frame_names(frame))}
-            absent = next((name for name in columns if name not in positions), None)
+            absent = next((name for name in columns if name not in (frame.names or ())), None)
             if absent is not None:
                 raise ValueError(f"{place} has no column {absent!r}, which frame 0 has")
-            chosen = frames.select_columns(frame, [positions[name] for name in columns])
+            chosen = frame.select(columns)
             for start in range(0, len(chosen), n_rows):
-                yield Piece(frames.slice_rows(chosen, start, start + n_rows), place, start)
+                yield Piece(chosen.take(slice(start, start + n_rows)), place, start)
 
 
-def _frame(frame: Any, i: int) -> Any:
+def _frame(frame: Any, i: int) -> DataFrame:
     frame = frames.known_frame(frame)
     if not frames.is_data_frame(frame):
         raise TypeError(
             f"source has a {type(frame).__name__} as its frame {i}: every item must be a data "
             "frame of pandas, polars or Arrow"
         )
-    return frame
+    return DataFrame(frame)
 
 
 #: All kinds of sources; an object is read by the first that accepts it.

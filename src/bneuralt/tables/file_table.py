@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bneuralt.tables import frames
 from bneuralt.tables.block_files import MAX_EXPANSION, TableFile, open_file
 from bneuralt.tables.block_sources import FileSource
-from bneuralt.tables.columns import ArrowFrame, Column, Frame
+from bneuralt.tables.cells import concatenated
+from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.csv_files import CsvOptions, TableError, near, quoted
 
 __all__ = ["FileTable", "parse_csv", "read_csv", "read_files"]
@@ -72,11 +72,7 @@ class FileTable:
 
     def raw(self, j: int) -> list[Any]:
         """Return the values of a column as the file has them."""
-        cells: Any = self.cells
-        if isinstance(cells, ArrowFrame):
-            return cells.raw(self.names[j])
-        values: list[Any] = cells.raw(self.names[j])
-        return values
+        return self.cells.raw(self.names[j])
 
     def frame(self, positions: Sequence[int]) -> Frame:
         """Return some columns, as estimators read them."""
@@ -146,14 +142,14 @@ def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> F
     files : FileSource
     max_bytes : float
     """
-    parts: list[Any] = []
+    parts: list[Frame] = []
     counts: dict[str, int] = {file.path: 0 for file in files.files}
     size = 0.0
     n_bytes = sum(_size(file) for file in files.files)
     for piece in files.pieces(files.names, MANY_ROWS):
         parts.append(piece.frame)
         counts[piece.place] += len(piece.frame)
-        size += max(8 * len(files.names) * len(piece.frame), frames.n_bytes(piece.frame))
+        size += max(8 * len(files.names) * len(piece.frame), piece.frame.nbytes)
         if size > max_bytes:
             return None
         if size > max(MANY_BYTES, MAX_EXPANSION * n_bytes):
@@ -164,11 +160,9 @@ def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> F
             )
     if not parts:
         raise TableError(f"{source}: there are no rows below the header.")
-    whole = frames.concatenated(parts)
-    cells = ArrowFrame.of(whole) if frames.is_arrow(whole) else whole
     return FileTable(
         source,
-        cells,
+        concatenated(parts),
         all(file.has_header for file in files.files),
         _checksum(files.files),
         tuple(counts.items()),
