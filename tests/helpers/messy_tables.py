@@ -245,7 +245,7 @@ def frames_of(table, paths):
 def in_blocks(frames):
     """Return the opened tables with so little memory that all of them have several blocks."""
     opened = {road: frame for road, frame in frames.items() if hasattr(frame, "blocks")}
-    return {f"{road} in blocks": replace(each, max_memory=10_000) for road, each in opened.items()}
+    return {f"{road} in blocks": replace(each, max_memory=2_000) for road, each in opened.items()}
 
 
 # -- roads --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bneuralt.tables import frames
-from bneuralt.tables.block_files import TableFile, naming, open_files, slices
+from bneuralt.tables.block_files import TableFile, frame_of_batch, naming, open_files
 from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import CsvOptions, near_file
 
@@ -41,6 +41,16 @@ class Piece(NamedTuple):
     frame: Frame
     place: str
     first_row: int
+
+
+def pieces_of(tables: Iterable[Frame], place: str, n_rows: int) -> Iterator[Piece]:
+    """Yield the rows of one place, at most `n_rows` at a time."""
+    first_row = 0
+    for table in tables:
+        for start in range(0, len(table), n_rows):
+            part = table.take(slice(start, start + n_rows))
+            yield Piece(part, place, first_row)
+            first_row += len(part)
 
 
 class Source:
@@ -102,9 +112,8 @@ class FileSource(Source):
     def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
         """Yield the rows of all files."""
         for file in self.files:
-            with naming(file.path):
-                for part, first_row in file.pieces(columns, n_rows):
-                    yield Piece(part, file.path, first_row)
+            with naming(file.path, file.content.program):
+                yield from pieces_of(file.frames(columns, n_rows), file.path, n_rows)
 
 
 def matching_files(pattern: str) -> list[str]:
@@ -155,8 +164,7 @@ class DatasetSource(Source):
                     batch_readahead=1,
                     fragment_readahead=1,
                 )
-                for part, first_row in slices(batches, n_rows):
-                    yield Piece(part, place, first_row)
+                yield from pieces_of(map(frame_of_batch, batches), place, n_rows)
 
 
 class FrameSource(Source):
@@ -188,9 +196,7 @@ class FrameSource(Source):
             absent = next((name for name in columns if name not in (frame.names or ())), None)
             if absent is not None:
                 raise ValueError(f"{place} has no column {absent!r}, which frame 0 has")
-            chosen = frame.select(columns)
-            for start in range(0, len(chosen), n_rows):
-                yield Piece(chosen.take(slice(start, start + n_rows)), place, start)
+            yield from pieces_of([frame.select(columns)], place, n_rows)
 
 
 def _frame(frame: Any, i: int) -> DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -145,7 +144,7 @@ def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> F
     parts: list[Frame] = []
     counts: dict[str, int] = {file.path: 0 for file in files.files}
     size = 0.0
-    n_bytes = sum(_size(file) for file in files.files)
+    n_bytes = sum(file.content.size for file in files.files)
     for piece in files.pieces(files.names, MANY_ROWS):
         parts.append(piece.frame)
         counts[piece.place] += len(piece.frame)
@@ -169,25 +168,12 @@ def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> F
     )
 
 
-def _size(file: TableFile) -> int:
-    return os.path.getsize(file.path) if file.data is None else len(file.data)
-
-
 def _checksum(files: Sequence[TableFile]) -> str:
     """Return the SHA-256 of a file, or of those of several files."""
-    digests = []
-    for file in files:
-        digest = hashlib.sha256()
-        if file.data is not None:
-            digest.update(file.data)
-        else:
-            with open(file.path, "rb") as stream:
-                while chunk := stream.read(2**20):
-                    digest.update(chunk)
-        digests.append(digest.hexdigest())
-    if len(digests) == 1:
-        return digests[0]
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
+    digests = [file.content.sha256() for file in files]
+    return (
+        digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    )
 
 
 def read_csv(
