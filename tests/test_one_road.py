@@ -1,6 +1,7 @@
 """The same table is the same model, whatever way it comes in."""
 
 import datetime as dt
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -103,6 +104,15 @@ def test_a_model_of_a_file_predicts_the_folder_of_its_rows(shops, tmp_path):
         assert seen.tolist() == [line.split(",")[1] for line in whole.splitlines()[1:]], road
     assert messy.run("predict", tmp_path / "m.json", paths["csv files"]) == whole
     assert messy.run("predict", tmp_path / "m.json", paths["t.csv"], "--out", "-") == whole
+
+
+def test_a_model_saved_in_python_scores_a_file_that_has_its_target(shops, tmp_path):
+    frame = messy.as_pandas(shops)
+    model = messy.fitted(shops, frame)
+    model.save(tmp_path / "m.json")
+    path = messy.write_files(shops, tmp_path)["parquet files"]
+    answer = json.loads(messy.run("predict", tmp_path / "m.json", path, "--json"))
+    assert answer["scores"]["accuracy"] == model.score(messy.features(frame), frame["y"])
 
 
 def test_categories_of_a_frame_are_categories_of_its_files(shops, tmp_path):
