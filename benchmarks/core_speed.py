@@ -34,6 +34,8 @@ FLAGS = {
         "-DBNT_VECTOR_BYTES=64", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma",
     ],
 }  # fmt: skip
+PARTS = ("forward", "backward", "adam")  # of an update with a batch
+N_BATCH = 32
 
 
 def main() -> None:
@@ -42,6 +44,7 @@ def main() -> None:
     floors = {name: compile_floor(name) for name in _core.engines()}
     optimizers(tree, floors)
     sets(tree, floors)
+    batches(tree, floors)
     selection(tree)
     images()
     import_time()
@@ -169,6 +172,56 @@ def sets_in(dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> lis
     one = many[0].copy()
     single = processor_time(lambda: [cast.forward(one) for _ in range(1000)]) / 1000
     return [*rows, (f"{dtype} one call of forward(row)", single * 1e9, float("nan"))]
+
+
+def batches(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
+    """Measure the parts of an update with a batch of rows: forward, backward, Adam step."""
+    rows = [row for dtype in ("float32", "float64") for row in batches_in(dtype, tree, floors)]
+    title = f"an update with a batch of {N_BATCH} rows"
+    table(title, ("", "ns", "floor, ns", "x floor"), rows)
+
+
+def batches_in(
+    dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]
+) -> list[tuple[str, float, float, float]]:
+    """Return name, time, floor and their quotient for the parts and the whole of an update.
+
+    Forward is a pass over many rows, backward what the gradient of as many rows takes in addition
+    (loss included), and the step is what an update of a training takes in addition.
+    """
+    n_rows, n_batches = 256 * N_BATCH, 256
+    rng, cast = np.random.default_rng(0), tree.astype(dtype)
+    X, y = rng.random((n_rows, 14)).astype(dtype), rng.integers(0, 2, n_rows).astype(np.int32)
+    n_weights, *counts = update_counts(tree)
+    block = 64 // X.itemsize // 2  # rows that keep the floor's arrays in the first cache
+    data = _core.Data(X, y)
+    settings = TrainingSettings(
+        loss="squared_error", batch_size=N_BATCH, max_epochs=N_EPOCHS, learning_rate=1e-6
+    )
+    none = settings.set_params(max_epochs=0)
+    floor = {part: getattr(floors[_core.engine()], f"{part}_floor_{dtype}") for part in PARTS}
+    seconds = interleaved(
+        {
+            "forward": lambda: cast.forward(X),
+            "gradient": lambda: _core.gradient(cast.core, data, None, "squared_error", [], 1),
+            "training": lambda: train(cast, X, y, settings=settings),
+            "nothing": lambda: train(cast, X, y, settings=none),
+            "forward floor": partial(floor["forward"], n_rows // block, block, *counts),
+            "backward floor": partial(floor["backward"], n_rows // block, block, counts[1]),
+            "adam floor": partial(floor["adam"], n_batches, n_weights),
+        },
+        40,
+    )
+    whole = (seconds["training"] - seconds["nothing"]) / N_EPOCHS
+    forward, gradient = seconds["forward"], seconds["gradient"]
+    parts = {"forward": forward, "backward": gradient - forward, "adam": whole - gradient}
+    least = {part: seconds[f"{part} floor"] for part in PARTS}
+    parts["whole"], least["whole"] = whole, sum(least.values())
+    per = 1e9 / n_batches
+    return [
+        (f"{dtype} {part}", value * per, least[part] * per, value / least[part])
+        for part, value in parts.items()
+    ]
 
 
 def selection(tree: NeuralTree) -> None:

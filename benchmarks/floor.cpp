@@ -1,9 +1,11 @@
-// The floor of the speed table: the arithmetic of an online update and nothing else.
+// The floors of the speed tables: the arithmetic of an update and nothing else.
 //
-// Plain contiguous arrays, no tree, no order in which anything has to happen: one RMSprop step on
-// n_weights numbers, n_exponentials exponentials, three multiply-adds per edge (one for the
-// forward floor). Compiled by core_speed.py with the flags of the engine's own kernels.
-#include "../cpp/kernels/memory.hpp"
+// Plain contiguous arrays, no tree, no order in which anything has to happen. An online update: one
+// RMSprop step on n_weights numbers, n_exponentials exponentials, three multiply-adds per edge. A
+// batch has three parts: forward (exponentials, and one multiply-add per edge and row), backward
+// (two per edge and row) and one Adam step. Compiled by core_speed.py with the flags of the
+// engine's own kernels.
+#include "../cpp/kernels/mathematics/memory.hpp"
 
 namespace {
 
@@ -31,6 +33,20 @@ void rmsprop(T* theta, T* v, const T* g, int n) {
         const Vec<T> square = beta * load(v + i) + (T(1) - beta) * (gradient * gradient);
         store(v + i, square);
         store(theta + i, load(theta + i) - (rate * gradient) * inverse_sqrt<T>(square + epsilon));
+    }
+}
+
+template <class T>
+void adam(T* theta, T* m, T* v, const T* g, int n) {
+    const T beta1 = T(0.9), beta2 = T(0.999), rate = T(1e-4), correct = T(1.01), epsilon = T(1e-8);
+    for (int i = 0; i < n; i += Simd<T>::lanes) {
+        const Vec<T> gradient = load(g + i);
+        const Vec<T> mean = beta1 * load(m + i) + (T(1) - beta1) * gradient;
+        const Vec<T> square = beta2 * load(v + i) + (T(1) - beta2) * (gradient * gradient);
+        store(m + i, mean);
+        store(v + i, square);
+        store(theta + i,
+              load(theta + i) - (rate * mean) * inverse_sqrt<T>(square * correct + epsilon));
     }
 }
 
@@ -66,6 +82,29 @@ void forward_floor(int rounds, int rows, int n_exponentials, int n_edges) {
     }
 }
 
+template <class T>
+void backward_floor(int rounds, int rows, int n_edges) {
+    const int n = rows * n_edges;
+    Buffer<T> a(n), b(n), c(n), d(n);
+    for (int i = 0; i < n; ++i) b[i] = c[i] = T(0.01) * T(i % 7);
+    for (int round = 0; round < rounds; ++round) {
+        multiply_adds(a.get(), b.get(), c.get(), n);
+        touch(a.get());
+        multiply_adds(d.get(), b.get(), c.get(), n);
+        touch(d.get());
+    }
+}
+
+template <class T>
+void adam_floor(int rounds, int n_weights) {
+    Buffer<T> theta(n_weights), m(n_weights), v(n_weights), g(n_weights);
+    for (int i = 0; i < n_weights; ++i) theta[i] = g[i] = T(0.01) * T(i % 7);
+    for (int round = 0; round < rounds; ++round) {
+        adam(theta.get(), m.get(), v.get(), g.get(), n_weights);
+        touch(theta.get());
+    }
+}
+
 }  // namespace
 
 extern "C" {
@@ -73,4 +112,8 @@ void update_floor_float32(int r, int w, int e, int k) { update_floor<float>(r, w
 void update_floor_float64(int r, int w, int e, int k) { update_floor<double>(r, w, e, k); }
 void forward_floor_float32(int r, int n, int e, int k) { forward_floor<float>(r, n, e, k); }
 void forward_floor_float64(int r, int n, int e, int k) { forward_floor<double>(r, n, e, k); }
+void backward_floor_float32(int r, int n, int k) { backward_floor<float>(r, n, k); }
+void backward_floor_float64(int r, int n, int k) { backward_floor<double>(r, n, k); }
+void adam_floor_float32(int r, int w) { adam_floor<float>(r, w); }
+void adam_floor_float64(int r, int w) { adam_floor<double>(r, w); }
 }

@@ -120,7 +120,7 @@ def epoch(folder: Path, n_files: int | None) -> dict[str, Any]:
     from bneuralt.fitting.plan import plan_tree
     from bneuralt.fitting.problem import read_problem
     from bneuralt.fitting.recipe import resolve
-    from bneuralt.fitting.train import FitBatch
+    from bneuralt.fitting.train import train_fits
 
     training, _ = split_paths(folder, n_files)
     table = open_table(training, TARGET).without([KEY])
@@ -134,7 +134,7 @@ def epoch(folder: Path, n_files: int | None) -> dict[str, Any]:
         for rows in (on_disk, in_memory):
             started = time.process_time()
             fit = plan_tree(problem.with_rows(rows), recipe, seed=0)
-            FitBatch([fit], len(fit.starts)).train(rows, None, problem.options.n_threads)
+            train_fits([fit], rows, problem.options.n_threads)
             times.append(time.process_time() - started)
         ratios.append(times[1] / times[0])
     return {"rows": len(on_disk), "of_memory": sorted(ratios), **_used()}

@@ -181,14 +181,14 @@ struct ForwardProblem {
     bool interrupted = false;
 };
 
-// The shares of leaves in the difference between the outputs for rows and for a baseline row.
+// The attributions of leaves in the difference between the outputs for rows and for a baseline row.
 template <class T>
-struct ShareTask {
+struct AttributionTask {
     const Tree* tree;
     const T* theta;
     Table table;
     const T* baseline;  // [n_inputs]
-    // Shares are summed in cells: that of each leaf [n_leaves], and how many there are.
+    // Attributions are summed in cells: that of each leaf [n_leaves], and how many there are.
     const int32_t* cell;
     int n_cells;
     // Integrated gradients: positions between baseline (0) and row (1), and their weights. None:
@@ -212,11 +212,12 @@ struct JacobianTask {
 template <class T>
 struct Kernels {
     ForwardProblem (*forward)(const ForwardTask<T>&, const Hooks&);
-    ForwardProblem (*shares)(const ShareTask<T>&, const Hooks&);
+    ForwardProblem (*attributions)(const AttributionTask<T>&, const Hooks&);
     ForwardProblem (*jacobian)(const JacobianTask<T>&, const Hooks&);
-    // Mean gradient of all rows, weights included; returns the mean loss.
+    // Mean gradient of all rows, weights included; returns the mean loss. Of a part of the rows
+    // if it is interrupted.
     double (*gradient)(const Tree&, const T* theta, const Sample&, const LossSettings&,
-                       int n_threads, T* gradient);
+                       int n_threads, T* gradient, const Hooks&);
     Outcome (*train)(const TrainingTask<T>&, const Hooks&);
 };
 

@@ -96,8 +96,7 @@ class SideBySide {
         } catch (const std::system_error&) {
             // the system cannot create more threads: continue with those that exist
         } catch (...) {
-            failed_ = std::current_exception();
-            stop_ = true;
+            fail();  // the threads that exist are running
         }
         if (workers.empty() && !failed_) InTurn(listener_).run(n_threads_each, run);
         else serve_or_stop(int(workers.size()));
@@ -136,9 +135,7 @@ class SideBySide {
                 }
             }
         } catch (...) {
-            const std::lock_guard lock(mutex_);
-            if (!failed_) failed_ = std::current_exception();
-            stop_ = true;
+            fail();
         }
         const std::lock_guard lock(mutex_);
         n_ended_ += 1;
@@ -162,11 +159,18 @@ class SideBySide {
         try {
             serve(n_workers);
         } catch (...) {
+            fail();
             const std::lock_guard lock(mutex_);
-            if (!failed_) failed_ = std::current_exception();
-            stop_ = abandoned_ = true;
+            abandoned_ = true;
             to_workers_.notify_all();
         }
+    }
+
+    // Keeps the first exception of any thread, and stops all of them.
+    void fail() {
+        const std::lock_guard lock(mutex_);
+        if (!failed_) failed_ = std::current_exception();
+        stop_ = true;
     }
 
     // The calling thread: prepares jobs and answers until all workers have ended.

@@ -1,6 +1,7 @@
 // Registration of activations, losses and optimizers.
 //
-// Each is one struct (kernels/activations.hpp, losses.hpp, optimizers.hpp) with these members:
+// Each is one struct (`activations.hpp`, `losses.hpp` and `optimizers.hpp` of the kernels) with
+// these members:
 //
 //     static constexpr const char* name = "huber";    // as users write it
 //     static constexpr const char* title = "Huber";   // the Python class

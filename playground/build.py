@@ -40,7 +40,7 @@ PAGE = ("tree", "animation", "client", "columns_view", "downloads", "lesson", "m
 #: The modules of the page of a model that predictions need.
 PREDICTION = ("../../model/cells", "cells", "expressions", "model", "tree", "prediction")
 
-SOURCES = ("wasm/playground.cpp", "order.cpp", "threads.cpp", "kernels/registry.cpp")
+SOURCES = ("wasm/playground.cpp", "random.cpp", "threads.cpp", "kernels/registry.cpp")
 FLAGS = (
     *("-target", "wasm32-wasi", "-mcpu=baseline+simd128", "-mexec-model=reactor", "-std=c++20"),
     *("-Os", "-s", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"),
@@ -51,7 +51,7 @@ FLAGS = (
 def compile_core(path: Path) -> None:
     """Compile the kernels for WebAssembly, unless the file is newer than all sources."""
     sources = [ROOT / "cpp" / name for name in SOURCES]
-    headers = [*(ROOT / "cpp").glob("*.?pp"), *(ROOT / "cpp/kernels").glob("*.?pp")]
+    headers = (ROOT / "cpp").rglob("*.?pp")
     newest = max(path.stat().st_mtime for path in [*headers, *sources, Path(__file__)])
     if path.exists() and path.stat().st_mtime > newest:
         return

@@ -1,14 +1,14 @@
 // The kernels of one instruction set: this file is compiled once for each.
-#include "forest.hpp"
-#include "jacobian.hpp"
-#include "shares.hpp"
-#include "train.hpp"
+#include "explaining/attributions.hpp"
+#include "explaining/jacobian.hpp"
+#include "passes/forest.hpp"
+#include "training/train.hpp"
 
 namespace bnt::BNT_ISA {
 
 template <class T>
 double gradient(const Tree& t, const T* theta, const Sample& rows, const LossSettings& loss,
-                int n_threads, T* out) {
+                int n_threads, T* out, const Hooks& hooks) {
     const Layout layout = Layout::padded<T>(t);
     const SampleView<T> sample(rows);
     const LossRule<T> rule(loss, t.n_outputs);
@@ -22,7 +22,8 @@ double gradient(const Tree& t, const T* theta, const Sample& rows, const LossSet
         score = one.compute(working.get(), positions.get(), 1, g.get());
     } else {
         ThreadTeam team(std::min(n_threads, BatchGradient<T, 32>::chunks(rows.n)));
-        BatchGradient<T, 32> batch(t, layout, sample, rule, team, rows.n, nullptr);
+        Interrupts interrupts(hooks);
+        BatchGradient<T, 32> batch(t, layout, sample, rule, team, rows.n, interrupts);
         score = batch.compute(working.get(), positions.get(), rows.n, g.get());
     }
     layout.unpack(g.get(), out);
@@ -36,7 +37,7 @@ Outcome train(const TrainingTask<T>& task, const Hooks& hooks) {
 
 template <class T>
 constexpr Kernels<T> kernels() {
-    return {&forward<T>, &shares<T>, &jacobian<T>, &gradient<T>, &train<T>};
+    return {&forward<T>, &attributions<T>, &jacobian<T>, &gradient<T>, &train<T>};
 }
 
 #define BNT_STRING(x) #x

@@ -1,7 +1,7 @@
 // The lists of activations, losses and optimizers as plain data. Compiled once, for every
 // processor.
-#include "losses.hpp"
-#include "optimizers.hpp"
+#include "mathematics/losses.hpp"
+#include "training/optimizers.hpp"
 
 namespace bnt {
 

@@ -8,7 +8,7 @@ namespace bnt {
 void bind_registry(nanobind::module_& m);
 void bind_structure(nanobind::module_& m);
 void bind_forward(nanobind::module_& m);
-void bind_shares(nanobind::module_& m);
+void bind_attributions(nanobind::module_& m);
 void bind_settings(nanobind::module_& m);
 void bind_data(nanobind::module_& m);
 void bind_job(nanobind::module_& m);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "../order.hpp"
+#include "../random.hpp"
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "signals.hpp"

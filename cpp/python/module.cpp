@@ -15,7 +15,7 @@ NB_MODULE(_core, m) {
     bnt::bind_registry(m);
     bnt::bind_structure(m);
     bnt::bind_forward(m);
-    bnt::bind_shares(m);
+    bnt::bind_attributions(m);
     bnt::bind_settings(m);
     bnt::bind_data(m);
     bnt::bind_job(m);

@@ -131,11 +131,13 @@ nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle we
         using T = decltype(zero);
         std::vector<T> g(size_t(n_parameters(t)));
         double value;
+        SignalCheck signals;
         {
             GilRelease release;
             value = engine().kernels<T>().gradient(t, weighted.theta<T>(), sample, settings,
-                                                   n_threads, g.data());
+                                                   n_threads, g.data(), signals.hooks());
         }
+        signals.rethrow();
         return nb::make_tuple(value, new_array(g.data(), {g.size()}));
     };
     return weighted.is_single() ? run_in(float{}) : run_in(double{});

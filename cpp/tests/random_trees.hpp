@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "../order.hpp"
+#include "../random.hpp"
 #include "../structure.hpp"
 
 namespace bnt::tests {

@@ -5,7 +5,7 @@
 
 #include "../csv.hpp"
 #include "../jobs.hpp"
-#include "../order.hpp"
+#include "../random.hpp"
 #include "../threads.hpp"
 #include "check.hpp"
 

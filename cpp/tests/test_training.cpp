@@ -32,7 +32,8 @@ double gradient(const RandomTree& made, const std::vector<double>& theta, const 
                 std::vector<double>& slopes, int n_threads = 1) {
     LossSettings loss;  // the first one: squared error
     slopes.resize(theta.size());
-    return engine().f64.gradient(made.tree(), theta.data(), sample, loss, n_threads, slopes.data());
+    return engine().f64.gradient(made.tree(), theta.data(), sample, loss, n_threads, slopes.data(),
+                                 {});
 }
 
 template <class T>

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../kernels/forest.hpp"
-#include "../kernels/train.hpp"
+#include "../kernels/passes/forest.hpp"
+#include "../kernels/training/train.hpp"
 #include "../structure.hpp"
 
 #define BNT_EXPORT(name) __attribute__((export_name(#name))) extern "C"

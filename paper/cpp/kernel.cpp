@@ -1,11 +1,11 @@
 // Multilayer perceptrons, one example per update. The hidden units are in the vector lanes. This
 // file is compiled once per instruction set.
-#include "kernels/activations.hpp"
-#include "kernels/memory.hpp"
-#include "kernels/pulse.hpp"
+#include "kernels/interrupts.hpp"
+#include "kernels/mathematics/activations.hpp"
+#include "kernels/mathematics/memory.hpp"
 #include "mlp.hpp"
 #include "optimizers.hpp"
-#include "order.hpp"
+#include "random.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -43,7 +43,7 @@ template <class Optimizer, class Activation>
 class MlpTrainer {
   public:
     MlpTrainer(const MlpTask& task, const Hooks& hooks)
-        : task_(task), layout_(task), pulse_(hooks), optimizer_(task.learning_rate),
+        : task_(task), layout_(task), interrupts_(hooks), optimizer_(task.learning_rate),
           theta_(layout_.size), best_(layout_.size), hidden_(layout_.width), sent_(layout_.width),
           back_(layout_.width), exists_(layout_.width), kept_(layout_.width),
           output_(MlpLayout::up(layout_.n_outputs, 16)), drawn_(layout_.n_hidden),
@@ -93,7 +93,7 @@ class MlpTrainer {
         const MlpRows& rows = task_.training;
         epoch_order(task_.seed, uint64_t(epoch), rows.n, 0, order_.get());
         for (int64_t i = 0; i < rows.n; ++i) {
-            if (i % 256 == 0 && pulse_.interrupted()) return false;
+            if (i % 256 == 0 && interrupts_.interrupted()) return false;
             if (task_.dropout > 0) drop_units();
             update(rows, order_[i]);
             if (task_.stopping == MlpStopping::update) keep_if_better(error_below(best_value_));
@@ -305,7 +305,7 @@ class MlpTrainer {
 
     const MlpTask& task_;
     const MlpLayout layout_;
-    Pulse pulse_;
+    Interrupts interrupts_;
     Optimizer optimizer_;
     Buffer<float> theta_, best_, state_[2];
     Buffer<float> hidden_, sent_, back_, exists_, kept_, output_;

@@ -1,13 +1,13 @@
 // The optimizers of multilayer perceptrons: the formulas and constants of Keras.
 //
-// They differ from those of trees (kernels/optimizers.hpp of the core) in where epsilon stands and
-// in where Nesterov's rule takes its gradient. An optimizer moves a vector of weights by their
-// gradient, and keeps n_state numbers for each weight.
+// They differ from those of trees (kernels/training/optimizers.hpp of the core) in where epsilon
+// stands and in where Nesterov's rule takes its gradient. An optimizer moves a vector of weights by
+// their gradient, and keeps n_state numbers for each weight.
 #pragma once
 
 #include <cmath>
 
-#include "kernels/simd.hpp"
+#include "kernels/mathematics/simd.hpp"
 #include "registry.hpp"
 
 namespace bnt::BNT_ISA {

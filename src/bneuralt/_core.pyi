@@ -111,9 +111,9 @@ def forward(trees: list[WeightedTree], X: object, n_threads: int, softmax: bool,
     Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with `mean`, float64 of shape (n_rows, n_outputs).
     """
 
-def shares(tree: WeightedTree, X: object, baseline: numpy.typing.NDArray[Any], cell: numpy.typing.NDArray[Any], n_cells: int, position: numpy.typing.NDArray[Any], weight: numpy.typing.NDArray[Any], n_threads: int) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
+def attributions(tree: WeightedTree, X: object, baseline: numpy.typing.NDArray[Any], cell: numpy.typing.NDArray[Any], n_cells: int, position: numpy.typing.NDArray[Any], weight: numpy.typing.NDArray[Any], n_threads: int) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
     """
-    Return the shares of leaves in outputs less those for the baseline, summed in cells, and (what, row, column) of a number that is not finite, or None.
+    Return the attributions of leaves in outputs less those for the baseline, summed in cells, and (what, row, column) of a number that is not finite, or None.
 
     The rescale rule, or integrated gradients where there are positions.
     """

@@ -40,9 +40,13 @@ class FrozenSettings:
                 f"{type(self).__name__} has no parameter {unknown[0]!r}; it has: "
                 + ", ".join(self.names)
             )
-        for name in self.names:
-            value = values.get(name, "auto")
-            self.__dict__[name] = "auto" if is_auto(value) else self._checked(name, value)
+        self.__dict__.update({**dict.fromkeys(self.names, "auto"), **self._all_checked(values)})
+
+    def _all_checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: value if is_auto(value) else self._checked(name, value)
+            for name, value in values.items()
+        }
 
     def _checked(self, name: str, value: Any) -> Any:
         """Return the value as it is stored, or raise an error that names it."""
@@ -61,7 +65,8 @@ class FrozenSettings:
         deep : bool
             For scikit-learn; it has no effect.
         """
-        return {name: getattr(self, name) for name in self.names}
+        values = self.__dict__
+        return {name: values[name] for name in self.names}
 
     def set_params(self, **values: Any) -> Self:
         """Return a new object with other values for some names; this one does not change.
@@ -76,7 +81,7 @@ class FrozenSettings:
                 f"Invalid parameter {unknown[0]!r} for {type(self).__name__}. Valid parameters "
                 f"are: {', '.join(self.names)}"
             )
-        return type(self)(**{**self._set_values(), **values})
+        return self._twin(self._all_checked(values))
 
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return a new object with these values in place of 'auto'.
@@ -86,17 +91,24 @@ class FrozenSettings:
         values : mapping
             Values by name, which are not checked.
         """
+        return self._twin(
+            {
+                name: values[name]
+                for name in self.names
+                if name in values and is_auto(vars(self)[name])
+            }
+        )
+
+    def _twin(self, values: Mapping[str, Any]) -> Self:
+        """Return an object with other values for some names, which are not checked."""
+        if not values:
+            return self
         twin = object.__new__(type(self))
-        twin.__dict__.update({**dict.fromkeys(self.names, "auto"), **values, **self._set_values()})
+        twin.__dict__.update({**self.get_params(), **values})
         return twin
 
     def _set_values(self) -> dict[str, Any]:
-        values = self.__dict__  # looked up often: `is_auto` would be called for each
-        return {
-            name: values[name]
-            for name in self.names
-            if type(values[name]) is not str or values[name] != "auto"
-        }
+        return {name: value for name, value in self.get_params().items() if not is_auto(value)}
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(

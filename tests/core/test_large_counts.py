@@ -61,16 +61,48 @@ def test_rows_with_too_many_columns_are_refused():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer of processor time")
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_signals_are_handled_during_a_forward_pass(n_threads):
-    X = np.random.default_rng(0).random((1_000_000, 4), dtype=np.float32)
-    tree = NeuralTree.random(4, 1, n_weights=8_000, random_state=0)
-    handled = []
-    previous = signal.signal(signal.SIGVTALRM, lambda *_: handled.append(time.process_time()))
-    started = time.process_time()
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
-        tree.forward(X, n_threads=n_threads)
-        ended = time.process_time()
-    finally:
-        signal.signal(signal.SIGVTALRM, previous)
-    assert handled[0] - started < 0.6 * (ended - started)
+@pytest.mark.parametrize("operation", ["forward", "gradient"])
+class TestSignals:
+    """Signals during a call of the core that takes long."""
+
+    def call(self, operation, n_threads):
+        X = np.random.default_rng(0).random((1_000_000, 4), dtype=np.float32)
+        tree = NeuralTree.random(4, 1, n_weights=8_000, random_state=0)
+        if operation == "forward":
+            return lambda: tree.forward(X, n_threads=n_threads)
+        data = _core.Data(X, X[:, 0].astype(np.float64))
+        return lambda: _core.gradient(tree.core, data, None, "squared_error", [], n_threads)
+
+    def seconds(self, call, handler):
+        """Return the processor time that a call takes, and that until its signal was handled."""
+        handled = []
+
+        def handle(*_):
+            handled.append(time.process_time())
+            handler()
+
+        previous = signal.signal(signal.SIGVTALRM, handle)
+        started = time.process_time()
+        try:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
+            call()
+        finally:
+            ended = time.process_time()
+            signal.signal(signal.SIGVTALRM, previous)
+            self.measured = ended - started, handled[0] - started
+
+    def test_they_are_handled(self, operation, n_threads):
+        self.seconds(self.call(operation, n_threads), lambda: None)
+        whole, handled = self.measured
+        assert handled < 0.6 * whole
+
+    def test_an_exception_ends_the_call(self, operation, n_threads):
+        def handler():
+            raise KeyboardInterrupt
+
+        call = self.call(operation, n_threads)
+        self.seconds(call, lambda: None)
+        whole, _ = self.measured
+        with pytest.raises(KeyboardInterrupt):
+            self.seconds(call, handler)
+        assert self.measured[0] < 0.6 * whole

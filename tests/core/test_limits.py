@@ -49,7 +49,7 @@ def test_labels_are_those_of_outputs(label):
 
 def shares(cells, n_cells):
     nothing = np.zeros(0)
-    return _core.shares(TREE.core, X, np.zeros(2), cells, n_cells, nothing, nothing, 1)
+    return _core.attributions(TREE.core, X, np.zeros(2), cells, n_cells, nothing, nothing, 1)
 
 
 def test_shares_are_summed_in_the_cells_that_there_are():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
+import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
+import bneuralt
 from bneuralt import (
     BNeuralForestClassifier,
     BNeuralForestRegressor,
@@ -38,12 +42,12 @@ def small(cls, **parameters):
     return cls(**{**FAST, **forest, **parameters})
 
 
-def table(seed, n_classes, n_columns):
+def table(seed, n_classes, n_columns, n_rows=40):
     """Return a table of random numbers with labels of their own."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(40, n_columns))
+    X = rng.normal(size=(n_rows, n_columns))
     labels = np.array([f"{'abc'[seed % 3]}{i}" for i in range(n_classes)])
-    y = labels[np.argsort(np.argsort(X[:, 0])) * n_classes // 40]
+    y = labels[np.argsort(np.argsort(X[:, 0])) * n_classes // n_rows]
     return X, y
 
 
@@ -104,7 +108,10 @@ def test_a_model_is_the_old_one_or_the_new_one(cls, steps):
             model.set_params(interaction_cst=None, class_weight=None)
         elif action == "compact":
             if last is not None:
-                model.predict(last)
+                before, target = model.model_, model.predict(last)
+                if np.unique(target).size == len(model.classes_):
+                    model.compact(last, target, max_weights=20, cv=None)
+                assert model.model_ is before
         else:
             fails(model, action, X, y)
         assert hasattr(model, "model_") == (expected is not None)
@@ -112,6 +119,63 @@ def test_a_model_is_the_old_one_or_the_new_one(cls, steps):
             assert snapshot(model) == snapshot(expected)
             np.testing.assert_array_equal(model.predict_proba(last), expected.predict_proba(last))
             np.testing.assert_array_equal(model.predict(last), expected.predict(last))
+
+
+class Injected(Exception):
+    """Raised inside of `fit` by a test."""
+
+
+def fit_with_failure(model, X, y, fail_at, failure):
+    """Fit, and raise an error or Ctrl-C in a function of the package that `fit` enters.
+
+    `fail_at` is the number of the call; the number of calls so far is returned.
+    """
+    package, n_calls = str(Path(bneuralt.__file__).parent), 0
+
+    def count(frame, event, _):
+        nonlocal n_calls
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            n_calls += 1
+            if n_calls == fail_at and frame.f_code.co_name[0] != "<":
+                sys.setprofile(None)
+                raise failure
+
+    sys.setprofile(count)
+    try:
+        model.fit(X, y)
+    finally:
+        sys.setprofile(None)
+    return n_calls
+
+
+@pytest.mark.parametrize("failure", [Injected, KeyboardInterrupt])
+@pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
+@settings(deadline=None, max_examples=12)
+@given(
+    place=st.floats(0, 1),
+    options=st.sampled_from([{"max_epochs": 20}, {"early_stopping": "refit"}]),
+)
+def test_a_failure_at_any_call_of_fit_leaves_a_whole_model(cls, failure, place, options):
+    (X, y), (X2, y2) = table(0, 2, 3, 70), table(1, 3, 2, 70)
+    if cls in REGRESSORS:
+        y, y2 = X[:, 0], X2[:, 1]
+    model = small(cls, **options)
+    n_calls = fit_with_failure(clone(model), X2, y2, None, failure)
+    old, new = clone(model).fit(X, y), clone(model).fit(X2, y2)
+    model.fit(X, y)
+    before = model.model_
+    try:
+        fit_with_failure(model, X2, y2, 1 + int(place * (n_calls - 1)), failure)
+    except failure:
+        assert failure is KeyboardInterrupt or model.model_ is before
+    whole, rows = (old, X) if model.model_ is before else (new, X2)
+    assert model.n_features_in_ == whole.n_features_in_
+    assert repr(getattr(model, "classes_", None)) == repr(getattr(whole, "classes_", None))
+    assert model.predict(rows).shape == whole.predict(rows).shape
+    if model.model_ is before:
+        np.testing.assert_array_equal(model.predict(rows), whole.predict(rows))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)

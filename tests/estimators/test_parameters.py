@@ -259,7 +259,7 @@ def test_a_tree_has_no_number_of_trees():
         ("learning_rate", 0.1, 0.2),
         ("weight_decay", 0.0, 0.1),
         ("batch_size", None, 8),
-        ("max_epochs", 3, 3),
+        ("max_epochs", 3, 4),
     ],
 )
 def test_values_given_twice_are_refused_by_name(name, value, other):
@@ -268,6 +268,15 @@ def test_values_given_twice_are_refused_by_name(name, value, other):
         model.fit(*DIABETES)
     with pytest.raises(ValueError, match="both given"):
         clone(model).partial_fit(*DIABETES)
+
+
+@pytest.mark.parametrize(
+    "values", [{"max_epochs": 3}, {"loss": "quantile", "quantiles": (0.2, 0.8), "max_epochs": 2}]
+)
+def test_the_training_of_a_recipe_can_be_passed_back_beside_parameters(values):
+    model = BNeuralTRegressor(random_state=0, **values).fit(*DIABETES)
+    twin = clone(model).set_params(training=model.recipe_.training).fit(*DIABETES)
+    assert twin.predict(DIABETES[0]).tobytes() == model.predict(DIABETES[0]).tobytes()
 
 
 @pytest.mark.parametrize("kind", [BNeuralTRegressor, BNeuralForestRegressor])

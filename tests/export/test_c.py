@@ -137,7 +137,7 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
     assert np.allclose(np.array(shares, dtype=float), clf.predict_proba(frame), atol=1e-6)
 
 
-@pytest.mark.parametrize("task", ["classes", "labels", "scores", "numbers", "forest"])
+@pytest.mark.parametrize("task", ["classes", "labels", "scores", "numbers", "counts", "forest"])
 def test_contributions_are_those_of_explain(tmp_path, task):
     rng = np.random.default_rng(0)
     n = 90
@@ -165,6 +165,8 @@ def test_contributions_are_those_of_explain(tmp_path, task):
             rng.normal(size=(n, 2)),
             BNeuralTRegressor(**options, growth=Growth(activation="sigmoid")),
         )
+    elif task == "counts":  # predictions are exp of a sum
+        y, model = rng.poisson(3.0, n), BNeuralTRegressor(**options, loss="poisson")
     else:
         y, model = rng.normal(size=n), BNeuralForestRegressor(**options, n_estimators=3)
     model.fit(frame, y)

@@ -57,3 +57,8 @@ def test_a_fit_takes_the_steps_of_the_walk_and_as_many_functions_as_the_page_say
     stated = re.search(r"enters (\d+) functions in (\d+) modules", TEXT)
     assert stated is not None
     assert found[0] <= int(stated[1]) and found[1] <= int(stated[2])
+
+
+def test_an_estimator_has_few_classes_above_it():
+    above = [cls for cls in BNeuralTClassifier.__mro__[1:] if cls.__module__.startswith("bneuralt")]
+    assert len(above) <= 5

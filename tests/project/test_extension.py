@@ -147,13 +147,67 @@ class AngleFeature(Feature):
         return {"has_gaps": checked_bool(entries["has_gaps"], "has_gaps")}
 '''
 
-TARGET = '''"""Models as a list of their columns."""
+TARGET = '''"""Models as a Perl function."""
 
-from bneuralt.model import Model
+from bneuralt.export.printer import ARITHMETIC, Code, LinePrinter, checked_name
+from bneuralt.export.program import Program
+
+HELPERS = """use List::Util qw(min max);
+sub number { my ($x) = @_; return defined $x && $x ne "" ? $x : undef; }
+sub text { my ($x) = @_; return defined $x ? $x : ""; }
+sub limited_exp { my ($z) = @_; return exp(max(min($z, 708), -708)); }
+sub tanh { my ($z) = @_; my $e = limited_exp(-2 * abs($z));
+    my $t = (1 - $e) / (1 + $e); return $z < 0 ? -$t : $t; }
+"""
 
 
-def to_listing(model: Model, title: str = "columns") -> str:
-    return "\\n".join([title, *(column.name for column in model.columns)])
+class _Perl(LinePrinter):
+    language, helpers, vector, comment = "Perl", "", "({})", " # "
+    cell = "$row->[{}]"
+    templates = {
+        **ARITHMETIC,
+        "minimum": ("atom", "min({0}, {1})"),
+        "maximum": ("atom", "max({0}, {1})"),
+        "absolute": ("atom", "abs({0})"),
+        "square": ("atom", "({0}) ** 2"),
+        "sqrt": ("atom", "sqrt({0})"),
+        "exp": ("atom", "limited_exp({0})"),
+        "log": ("atom", "log({0})"),
+        "tanh": ("atom", "tanh({0})"),
+        "sigmoid": ("atom", "(1 / (1 + limited_exp(-({0}))))"),
+        "is_missing": ("atom", "!defined({0})"),
+        "if_missing": ("atom", "({0} // {1})"),
+        "select": ("choice", "{0:comparison} ? {1} : {2}"),
+        "largest": ("atom", "max({0})"),
+    }
+
+    def scalar(self, expression, variables=None):
+        if expression.operation == "variable":
+            return Code("$" + expression.value)
+        return super().scalar(expression, variables)
+
+    def member(self, text, texts):
+        return "(" + " || ".join(f"{text} eq {self.text(each)}" for each in texts) + ")"
+
+    def text(self, value):
+        return "'" + str(value).replace("'", "") + "'"
+
+    def assignment(self, name, value):
+        return f"my ${name} = {value};"
+
+    def requirement(self, name, message):
+        return f'defined(${name}) or die "{message}";'
+
+    def read(self, reading):
+        return f"{reading.kind}({self.cell.format(reading.column)})"
+
+
+def to_perl(model, *, name: str = "predict") -> str:
+    checked_name(name, "", "Perl")
+    printer, program = _Perl(), Program.of(model, has_functions=False)
+    values = ", ".join(map(printer.scalar, program.predictions))
+    head, end = [f"sub {name} {{", "    my ($row) = @_;"], [f"    return ({values});", "}", "1;"]
+    return "\\n".join([HELPERS, *head, *printer.body(program), *end])
 '''
 
 USE = '''"""The additions in use."""
@@ -278,9 +332,14 @@ def test_a_model_does_all_that_models_do(model, y, tmp_path):
     quantized = rounded.predict_proba(ANGLES) if values.shape[1] > 1 else rounded.predict(ANGLES)
     assert np.abs(quantized.reshape(200, -1) - values).max() < 0.05 * max(1.0, values.max())
 
-    listing = str(tmp_path / "columns.txt")
-    assert main(["export", path, "--to", "listing", "--out", listing, "--title", "all"]) == 0
-    assert open(listing).read().split() == ["all", "wind", "place", "speed"]
+    target = str(tmp_path / "model.pl")
+    assert main(["export", path, "--to", "perl", "--out", target, "--name", "risk"]) == 0
+    cells = ", ".join("[" + ", ".join(repr(cell) for cell in row) + "]" for row in rows)
+    script = f"require \'{target}\'; print join(\' \', risk($_)), qq(\\n) for ({cells});"
+    perl = subprocess.run(["perl", "-e", script], capture_output=True, text=True)
+    assert perl.returncode == 0, perl.stderr
+    answers = np.array(perl.stdout.split(), dtype=float).reshape(20, -1)
+    np.testing.assert_allclose(answers, values[:20], rtol=1e-4, atol=1e-5)
 
 
 def test_the_setting_is_checked_and_described():
@@ -341,7 +400,9 @@ ADDITIONS = {
     "activation": (
         3,
         {
-            "cpp/kernels/activations.hpp": listed("Activations", ACTIVATION, "ExtraSoftSign"),
+            "cpp/kernels/mathematics/activations.hpp": listed(
+                "Activations", ACTIVATION, "ExtraSoftSign"
+            ),
             "src/bneuralt/tree/activations.py": before(
                 '    "linear": _Z,\n',
                 '    "extra_softsign": _Z / (1.0 + variable("sharpness") * absolute(_Z)),\n',
@@ -354,7 +415,7 @@ ADDITIONS = {
     "loss": (
         4,
         {
-            "cpp/kernels/losses.hpp": listed("Losses", LOSS, "ExtraSoftplus"),
+            "cpp/kernels/mathematics/losses.hpp": listed("Losses", LOSS, "ExtraSoftplus"),
             "src/bneuralt/training/losses.py": both(
                 before("    maximum,\n", "    log,\n"),
                 before(
@@ -383,7 +444,7 @@ ADDITIONS = {
     "optimizer": (
         3,
         {
-            "cpp/kernels/optimizers.hpp": listed("Optimizers", OPTIMIZER, "ExtraLion"),
+            "cpp/kernels/training/optimizers.hpp": listed("Optimizers", OPTIMIZER, "ExtraLion"),
             "tests/reference/optimizers.py": both(
                 before("RULE: dict", LION), before('    "gd": ', '    "extra_lion": _lion,\n')
             ),
@@ -415,7 +476,7 @@ ADDITIONS = {
                     '"Share of the rate that it never falls below."),\n',
                 ),
             ),
-            "cpp/kernels/train.hpp": lambda content: content.replace(
+            "cpp/kernels/training/train.hpp": lambda content: content.replace(
                 "return settings_.learning_rate * 0.5 *\n",
                 "return settings_.learning_rate * std::fmax(settings_.extra_floor, 0.5 *\n",
             ).replace("double(total_updates_)));", "double(total_updates_))));"),
@@ -425,11 +486,11 @@ ADDITIONS = {
     "export target": (
         2,
         {
-            "src/bneuralt/export/listing.py": new(TARGET),
-            "src/bneuralt/export/targets.py": before(
+            "src/bneuralt/export/perl.py": new(TARGET),
+            "src/bneuralt/export/targets.py": lambda content: content.replace(
                 "_ALL = (\n",
-                '_LISTING = Target("listing", "listing:to_listing", "the columns", ".txt", '
-                '(Option("title", "the first line", metavar="TEXT"),))\n\n',
+                '_ALL = (\n    Target("perl", "perl:to_perl", "a function in Perl", ".pl", '
+                "(_FUNCTION_NAME,)),\n",
             ),
         },
     ),
@@ -469,8 +530,6 @@ def extended(tmp_path_factory):
         for name, edit in edits.items():
             path = folder / name
             path.write_text(edit(path.read_text() if path.exists() else ""))
-    targets = folder / "src/bneuralt/export/targets.py"
-    targets.write_text(targets.read_text().replace("_ALL = (\n", "_ALL = (\n    _LISTING,\n"))
     # without optimization: what takes time is the compiler
     text = (ROOT / "CMakeLists.txt").read_text()
     (folder / "CMakeLists.txt").write_text(re.sub(r"-O[23]\b", "-O0", text))

@@ -61,3 +61,27 @@ def test_private_attributes_are_found():
 def test_only_estimators_use_their_private_attributes(path):
     uses = [f"line {line}: {text}" for line, text in private_uses(path.read_text(encoding="utf-8"))]
     assert not uses, "; ".join(uses)
+
+
+# -- rooms of tests ---------------------------------------------------------------------------
+
+#: Folders of tests that are about something else than a package of `src/bneuralt`.
+OTHER_ROOMS = {"benchmarks", "core", "playground", "project", "reference"}
+
+
+def test_files_of_tests_with_the_name_of_a_module_are_in_the_folder_of_its_package():
+    rooms = {}
+    for path in SOURCES.rglob("*.py"):
+        module = path.parent if path.stem == "__init__" else path.with_suffix("")
+        *packages, name = module.relative_to(SOURCES.parent).parts[1:] or ("",)
+        rooms.setdefault(name, set()).add(packages[0] if packages else "")
+    misplaced = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        *folders, file = path.relative_to(ROOT / "tests").parts
+        folder, name = folders[0] if folders else "", file[len("test_") : -len(".py")]
+        if folder not in OTHER_ROOMS and name != folder and folder not in rooms.get(name, {folder}):
+            misplaced.append(f"{folder}/{file}: {sorted(rooms[name])} has {name}.py")
+    assert misplaced == []
+    packages = {path.parent.name for path in SOURCES.glob("*/__init__.py")}
+    tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert packages <= tested and tested - packages == OTHER_ROOMS

@@ -70,3 +70,17 @@ def test_gaps_are_informative_below_a_probability_of_one_percent(n_classes):
         assert gaps_are_informative(gaps, target, weight) == (p < 0.01), p
         decisions.append(0.002 < p < 0.05)
     assert sum(decisions) > 20  # cases that are close enough to tell levels apart
+
+
+def test_with_several_targets_one_percent_holds_for_all_of_them_together():
+    """Each of m targets is tested at 1 % / m."""
+    rng = np.random.default_rng(0)
+    decisions = []
+    for _ in range(200):
+        gaps = rng.random(120) < 0.3
+        targets = rng.normal(size=(120, 5))
+        targets[:, 2] += rng.uniform(0.0, 1.0) * gaps
+        p = min(_p_value_of_numbers(gaps, column, np.ones(120)) for column in targets.T)
+        assert gaps_are_informative(gaps, targets, np.ones(120)) == (5 * p < 0.01), p
+        decisions.append(0.002 < p < 0.01)
+    assert sum(decisions) > 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -250,3 +251,15 @@ def test_texts_with_units_are_numbers_in_explanations_and_pages():
     assert "price = 3" not in model.explain(X[:1]).sentence(0) or values[0] // 1000 == 3
     with pytest.raises(ValueError, match="'price' of X had numbers"):
         model.explain(X.assign(price="5 kg"))
+
+
+def test_ends_of_ramps_of_times_are_times():
+    """Text trees, formulas and pages name ramps as people write times."""
+    rng = np.random.default_rng(0)
+    minutes = rng.integers(0, 24 * 60, 200)
+    X = pd.DataFrame({"t": [f"{m // 60}:{m % 60:02}" for m in minutes]})
+    model = BNeuralTRegressor(max_epochs=1, ramps=8, random_state=0).fit(X, np.sin(minutes))
+    ramps = model.encoder_.input_names[1:]
+    assert len(ramps) > 3
+    time = r"\d+:\d\d(:\d\d)?"
+    assert all(re.fullmatch(f"t from {time} to {time}", name) for name in ramps), ramps

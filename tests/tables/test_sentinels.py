@@ -60,3 +60,27 @@ def test_usual_codes_may_be_frequent_and_others_rare(code, share):
     values = np.where(rng.random(500) < share, code, rng.integers(0, 30, 500))
     is_found = code != 12345 or share < 0.05
     assert find_sentinels(values, np.ones(500)) == ((code,) if is_found else ())
+
+
+@pytest.mark.parametrize(
+    ("code", "spans"), [(65535.0, 5.0), (-32768.0, 5.0), (9999.0, 1.0), (-99.0, 1.0)]
+)
+@pytest.mark.parametrize("factor", [0.98, 1.02])
+def test_a_code_is_far_from_the_span_of_the_others(code, spans, factor):
+    """Five times their span, or once for a number of nines."""
+    span = abs(code) / (factor * spans)
+    others = np.linspace(0.0, span, 50) * -np.sign(code)  # the nearest one is 0
+    values = np.concatenate([others, np.full(4, code)])
+    assert find_sentinels(values, np.ones(values.size)) == ((code,) if factor > 1 else ())
+
+
+@pytest.mark.parametrize(("n_rows", "n_codes", "is_found"), [(50, 2, False), (50, 3, True)])
+def test_a_code_is_in_three_rows_or_more(n_rows, n_codes, is_found):
+    values = np.concatenate([np.arange(float(n_rows)), np.full(n_codes, -999.0)])
+    assert find_sentinels(values, np.ones(values.size)) == ((-999.0,) if is_found else ())
+
+
+@pytest.mark.parametrize(("n_codes", "is_found"), [(9, False), (11, True)])
+def test_a_code_is_in_a_five_hundredth_of_many_rows(n_codes, is_found):
+    values = np.concatenate([np.arange(5000.0 - n_codes) % 90, np.full(n_codes, -999.0)])
+    assert find_sentinels(values, np.ones(5000)) == ((-999.0,) if is_found else ())

@@ -203,7 +203,7 @@ class Valid:
         size = structure.n_parameters
         return {"structure": structure, "parameters": self.rng.normal(size=size).astype(dtype)}
 
-    def shares(self) -> dict[str, Any]:
+    def attributions(self) -> dict[str, Any]:
         weighted = self.weighted()
         n_leaves, n_cells = int(weighted["structure"].leaf_start[-1]), int(self.rng.integers(1, 9))
         n_positions = int(self.rng.integers(0, 4))
@@ -406,9 +406,9 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         rng.choice(
             ["Structure", "WeightedTree", "InputLines", "Data", "Settings", "Job", "train", "train",
              "train", "train", "gradient", "gradient", "forward", "forward", "forward_tree",
-             "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
-             "use_engine", "scan_csv", "parse_numbers", "code_cells", "read_quantities",
-             "uniform"]
+             "forward_tree", "attributions", "jacobian", "epoch_order", "first_not_finite",
+             "untouched", "use_engine", "scan_csv", "parse_numbers", "code_cells",
+             "read_quantities", "uniform"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -439,7 +439,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "forward_tree": lambda: {
             "tree": tree(), "X": rows(), "n_threads": 2, "softmax": bool(rng.integers(2)),
         },
-        "shares": valid.shares,
+        "attributions": valid.attributions,
         "jacobian": lambda: {"tree": tree(), "X": rows(), "n_threads": 2},
         "epoch_order": lambda: {"seed": 3, "epoch": 2, "n_rows": 20},
         "uniform": lambda: {"seed": 3, "i": 2},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -27,7 +27,7 @@ from bneuralt.estimators.methods import ModelMethods
 from bneuralt.files import format_json, write_atomically
 from bneuralt.fitting.finish import FitInterrupted
 from bneuralt.fitting.large_integers import warn_of_rounding
-from bneuralt.fitting.options import AT_TOP, Options
+from bneuralt.fitting.options import Options, merged_training
 from bneuralt.fitting.plan import drawn_seed
 from bneuralt.fitting.problem import Problem, read_problem
 from bneuralt.fitting.progress import Listen
@@ -178,17 +178,17 @@ class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
         known = {entry.name for entry in fields(Options)}
         values = {name: value for name, value in parameters.items() if name in known}
         values["growth"] = self._object("growth").filled(self._growth_values)
-        values["training"] = self._object("training")
+        values["training"] = merged_training(
+            parameters, self._object("training"), is_classifier(self), type(self).__name__
+        )
         return Options(
-            **{
-                **values,
-                "estimator": type(self).__name__,
-                "is_classifier": is_classifier(self),
-                "seed": drawn_seed(getattr(self, "random_state", None)),
-                "n_threads": self._n_threads(),
-                "parameters": parameters,
-                "tables_in_blocks": self._fit_part is not None,
-            }
+            **values,
+            estimator=type(self).__name__,
+            is_classifier=is_classifier(self),
+            seed=drawn_seed(parameters.get("random_state")),
+            n_threads=self._n_threads(),
+            parameters=parameters,
+            tables_in_blocks=self._fit_part is not None,
         )
 
     def _object(self, name: str) -> Any:
@@ -196,6 +196,12 @@ class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
         return (
             value if isinstance(value, FrozenSettings) else OBJECTS[name]
         )  # other types are refused
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:  # scikit-learn inspects the signature in each call
+        names: list[str] = super()._get_param_names()
+        return names
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -239,15 +245,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
         return self
 
     def _validate_params(self) -> None:
-        """Check all parameters; raise an error if a setting is set twice, or is not used."""
+        """Check all parameters; raise an error if one is not used."""
         super()._validate_params()
-        for name in AT_TOP:
-            value, nested = getattr(self, name, "auto"), getattr(self._object("training"), name)
-            if not is_auto(value) and not is_auto(nested):
-                raise ValueError(
-                    f"{name}={value!r} and training=TrainingSettings({name}={nested!r}) are both "
-                    "given: leave one of them out"
-                )
         for owner, names in self._unused.items():
             for name in names:
                 value = getattr(self._object(owner), name)

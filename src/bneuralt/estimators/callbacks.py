@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from bneuralt.fitting.progress import Attributes, Report, Step
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 __all__ = ["TrainingData", "reporting", "show_unused"]
 
@@ -37,7 +40,7 @@ class TrainingData:
 
 @contextmanager
 def reporting(
-    estimator: Any,
+    estimator: NeuralTreeEstimator,
     data: TrainingData,
     callback: Callable[[Any], Any] | None,
     step: Step,
@@ -87,7 +90,9 @@ def _progress_line(step: Step, stream: TextIO | None = None) -> Iterator[Report]
 
 
 @contextmanager
-def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterator[Report]:
+def _sklearn_callbacks(
+    estimator: NeuralTreeEstimator, step: Step, data: TrainingData
+) -> Iterator[Report]:
     """Call scikit-learn's callbacks: a task for the fit, and a subtask for each step."""
     context = estimator._init_callback_context(max_subtasks=step.n_steps)
     context.call_on_fit_task_begin(estimator=estimator, **data.arguments)

@@ -29,6 +29,7 @@ from bneuralt.drawing.printed_pages import (
 )
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.view import TreeView, cells
+from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.card_groups import cell_text, groups_of
 from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with_intervals, wilson
 from bneuralt.explaining import Effect, check_interactions, check_monotonic, effect, explain
@@ -47,7 +48,9 @@ MAX_EFFECTS, MAX_OUTPUTS, MAX_PAIRS, MAX_GROUPS = 8, 6, 5, 12
 EFFECT_ROWS, PAIR_ROWS, PAIR_COLUMNS = 500, 100, 60
 
 
-def card_html(estimator: Any, X: Any, y: Any, group: Any = None, title: str | None = None) -> str:
+def card_html(
+    estimator: NeuralTreeEstimator, X: Any, y: Any, group: Any = None, title: str | None = None
+) -> str:
     """Return the card of a fitted estimator; see `CardMethods.card`."""
     card = _Card(estimator, X, y, group)
     return printed_page(title or f"Card of a {card.model.kind}", card.summary, card.sections())
@@ -56,7 +59,7 @@ def card_html(estimator: Any, X: Any, y: Any, group: Any = None, title: str | No
 class _Card:
     """The parts of a card."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, group: Any) -> None:
+    def __init__(self, estimator: NeuralTreeEstimator, X: Any, y: Any, group: Any) -> None:
         self.estimator = estimator
         self.model: Model = estimator.model_.in_raw_units()
         table = estimator._checked_table(X)

@@ -235,7 +235,7 @@ def is_collection(X: Any) -> bool:
 # -- what runs on workers -----------------------------------------------------------------
 
 
-def _predict_part(frame: Any, model: Any, method: str) -> Any:
+def _predict_part(frame: Any, model: Forest, method: str) -> Any:
     import pandas as pd
 
     if len(frame) == 0:  # as for a row whose values are all missing
@@ -249,7 +249,7 @@ def _predict_part(frame: Any, model: Any, method: str) -> Any:
     return pd.Series(result, index=frame.index, name="prediction")
 
 
-def _predict_block(block: Array, model: Any, method: str) -> Array:
+def _predict_block(block: Array, model: Forest, method: str) -> Array:
     if len(block) == 0:
         return getattr(model, method)(np.ones((1, block.shape[1]), dtype=block.dtype))[:0]
     result: Array = getattr(model, method)(block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -12,14 +12,12 @@ from bneuralt.declaring import Parameter, at_least, real_interval
 from bneuralt.estimators.parameters import PARAMETERS, RandomState, setting_parameter
 from bneuralt.fitting.evolved import LEAF_MOVES
 from bneuralt.training import TrainingSettings
-from bneuralt.training.losses import Loss
 from bneuralt.tree.growing import Growth
 
 __all__ = [
     "SEARCH_PARAMETERS",
     "EvolutionParameters",
-    "EvolvedClassifierParameters",
-    "EvolvedRegressorParameters",
+    "EvolvedParameters",
     "one_of",
 ]
 
@@ -114,16 +112,3 @@ class EvolvedParameters(EvolutionParameters):
     sentinels: str | None = "auto"
     growth: Growth | None = None
     training: TrainingSettings | None = None
-
-
-@dataclass(kw_only=True, eq=False)
-class EvolvedClassifierParameters(EvolvedParameters):
-    """Parameters of `EvolvedTreeClassifier`."""
-
-    loss: str | Loss = "auto"
-    class_weight: Mapping[Any, float] | str | None = None
-
-
-@dataclass(kw_only=True, eq=False)
-class EvolvedRegressorParameters(EvolvedParameters):
-    """Parameters of `EvolvedTreeRegressor`."""

@@ -12,13 +12,13 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.classification import Classifier
 from bneuralt.estimators.evolution_parameters import (
     SEARCH_PARAMETERS,
-    EvolvedClassifierParameters,
-    EvolvedRegressorParameters,
+    EvolvedParameters,
 )
 from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import Regressor
 from bneuralt.fitting.evolved import EvolvedSearch
 from bneuralt.fitting.search import fit_by_search
+from bneuralt.training.losses import Loss
 from bneuralt.tree.growing import EVOLVED_GROWTH, Growth
 
 __all__ = ["EvolvedTreeClassifier", "EvolvedTreeRegressor", "FrontModel", "SearchedTree"]
@@ -46,7 +46,7 @@ class FrontModel:
     size: int
     score: float
     standard_error: float
-    model: Any
+    model: NeuralTreeEstimator
 
     def __repr__(self) -> str:
         return (
@@ -92,7 +92,8 @@ class EvolvedTree(SearchedTree):
 
 
 @partial(declared, parameters=SEARCH_PARAMETERS)
-class EvolvedTreeClassifier(EvolvedTree, Classifier, EvolvedClassifierParameters):
+@dataclass(kw_only=True, eq=False, repr=False)
+class EvolvedTreeClassifier(EvolvedTree, Classifier, EvolvedParameters):
     """Classify with a very small tree, whose structure is evolved and trained.
 
     Structures evolve by crossover and mutation. Every child inherits the weights of its parents and
@@ -125,9 +126,13 @@ class EvolvedTreeClassifier(EvolvedTree, Classifier, EvolvedClassifierParameters
     array([0, 1, 2])
     """
 
+    loss: str | Loss = "auto"
+    class_weight: Mapping[Any, float] | str | None = None
+
 
 @partial(declared, parameters=SEARCH_PARAMETERS)
-class EvolvedTreeRegressor(EvolvedTree, Regressor, EvolvedRegressorParameters):
+@dataclass(kw_only=True, eq=False, repr=False)
+class EvolvedTreeRegressor(EvolvedTree, Regressor, EvolvedParameters):
     """Predict numbers with a very small tree, whose structure is evolved and trained.
 
     See `EvolvedTreeClassifier`.

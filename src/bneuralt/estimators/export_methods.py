@@ -61,9 +61,8 @@ class ExportMethods(BaseEstimator):
             Whether to write a program ``NAME_main.c`` that predicts the rows of a CSV file.
         contributions : bool
             Whether to add a function ``NAME_contributions``, which attributes the prediction of a
-            row to its features as `explain` does. For regressors (not with `loss="poisson"`),
-            single trees that classify and forests with `interaction_cst`, with ``double`` and
-            ``float``.
+            row to its features as `explain` does. For regressors, single trees that classify and
+            forests with `interaction_cst`, with ``double`` and ``float``.
         learning : {"sgd", "rmsprop"} or optimizer, optional
             Whether to add a function ``NAME_update(x, y, rate)``, which trains the weights on a row
             as `partial_fit` with ``batch_size=1`` does, by gradient descent or RMSprop. For single

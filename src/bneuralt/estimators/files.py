@@ -13,6 +13,7 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.edits import checked_edits
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.files import ModelFileError, parse_json
+from bneuralt.fitting.options import Options
 from bneuralt.fitting.problem import constraints_of
 from bneuralt.model.file_reading import (
     OLDEST_VERSION,
@@ -77,12 +78,12 @@ def estimator_of_dict(data: Any) -> Any:
             "models of HFNT and MONT need the package bneuralt-paper"
         )
     estimator: NeuralTreeEstimator = cls()
-    _set_settings(estimator, data)
+    options = _set_settings(estimator, data)
     if version == OLDEST_VERSION:
-        data = _upgraded(estimator, data)
+        data = _upgraded(estimator, options, data)
     model = model_of_dict(
         data,
-        class_task=estimator._options().class_task,
+        class_task=options.class_task,
         is_classifier=is_classifier(estimator),
         max_trees=None if cls._holds_many_trees else 1,
         can_learn=cls._can_learn,
@@ -91,31 +92,33 @@ def estimator_of_dict(data: Any) -> Any:
     return estimator
 
 
-def _set_settings(estimator: Any, data: dict[str, Any]) -> None:
-    """Set the settings that this release knows."""
+def _set_settings(estimator: NeuralTreeEstimator, data: dict[str, Any]) -> Options:
+    """Set the settings that this release knows, and return all of them."""
     settings = data.get("settings")
     if not isinstance(settings, dict):
         raise ModelFileError(f'"settings" is not a dict, but {settings!r:.50}')
     try:
         estimator.set_params(**read_settings(settings, estimator.get_params()))
         estimator._validate_params()
+        return estimator._options()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
 
 
-def _upgraded(estimator: Any, data: dict[str, Any]) -> dict[str, Any]:
+def _upgraded(
+    estimator: NeuralTreeEstimator, options: Options, data: dict[str, Any]
+) -> dict[str, Any]:
     """Return the content of a file of version 3 in the present form.
 
     There, the loss and the constraints are those of the settings, and a single tree has its weights
     in training beside those in raw units.
     """
-    options = estimator._options()
     if "loss" in estimator.get_params(deep=False) and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     targets = data.get("targets")
     has_labels = isinstance(targets, dict) and targets.get("multilabel") is True
     try:
-        loss = options.loss_of_labels() if has_labels else options.checked_loss()
+        loss = options.loss_of_labels() if has_labels else options.training.loss
     except (TypeError, ValueError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
     training = data.get("training")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from math import nan
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.classification import Classifier
-from bneuralt.estimators.parameters import (
-    ForestClassifierParameters,
-    ForestRegressorParameters,
-    declared,
-)
+from bneuralt.estimators.parameters import ForestParameters, declared
 from bneuralt.estimators.regression import Regressor
 from bneuralt.estimators.tree import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.fitting.forest import fit_forest, fit_part_of_forest
@@ -88,7 +86,8 @@ class Forest(NeuralTreeEstimator):
 
 
 @declared
-class BNeuralForestClassifier(Forest, Classifier, ForestClassifierParameters):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BNeuralForestClassifier(Forest, Classifier, ForestParameters):
     """Average the class probabilities of several neural trees.
 
     The trees are drawn and trained independently of each other. The mean of their probabilities is
@@ -121,6 +120,8 @@ class BNeuralForestClassifier(Forest, Classifier, ForestClassifierParameters):
     array([0, 1, 1])
     """
 
+    class_weight: Mapping[Any, float] | str | None = None
+
     _tree_type = BNeuralTClassifier
 
     @property
@@ -130,7 +131,8 @@ class BNeuralForestClassifier(Forest, Classifier, ForestClassifierParameters):
 
 
 @declared
-class BNeuralForestRegressor(Forest, Regressor, ForestRegressorParameters):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BNeuralForestRegressor(Forest, Regressor, ForestParameters):
     """Average the predictions of several neural trees.
 
     The trees are drawn and trained independently of each other.
@@ -165,6 +167,9 @@ class BNeuralForestRegressor(Forest, Regressor, ForestRegressorParameters):
     >>> reg.predict(X[:2]).round(-2)
     array([200., 100.])
     """
+
+    quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    conformal: int | float | None = None
 
     _tree_type = BNeuralTRegressor
 

@@ -33,7 +33,7 @@ def registered_kinds() -> list[str]:
     return list(_CLASSES)
 
 
-def kind_of(model: Any) -> str:
+def kind_of(model: object) -> str:
     """Return the name of the registered class that an estimator is, or derives from."""
     return next(cls.__name__ for cls in type(model).__mro__ if _CLASSES.get(cls.__name__) is cls)
 

@@ -1,7 +1,7 @@
 """The parameters of the estimators: default, meaning and allowed values of each.
 
-The dataclasses, one for each kind of estimator, define the defaults. `PARAMETERS` defines the
-meaning and the allowed values of every parameter.
+Estimators are dataclasses: their fields, and those of `TreeParameters` and `ForestParameters`, have
+the defaults. `PARAMETERS` defines the meaning and the allowed values of every parameter.
 """
 
 from __future__ import annotations
@@ -50,10 +50,7 @@ from bneuralt.tree.growing import Growth
 __all__ = [
     "PAPER_SETTINGS",
     "PARAMETERS",
-    "ClassifierParameters",
-    "ForestClassifierParameters",
-    "ForestRegressorParameters",
-    "RegressorParameters",
+    "ForestParameters",
     "TreeParameters",
     "declared",
 ]
@@ -80,7 +77,7 @@ LARGE_TASK = f"{MANY_ROWS:,} or more rows of more than {MANY_CLASSES} classes"
 
 @dataclass(kw_only=True, eq=False)
 class TreeParameters:
-    """Parameters of every estimator, with the defaults that do not depend on the task."""
+    """Parameters of all trees and forests."""
 
     n_weights: int | str | None = "auto"
     max_weights: int | None = None
@@ -109,21 +106,6 @@ class TreeParameters:
 
 
 @dataclass(kw_only=True, eq=False)
-class ClassifierParameters(TreeParameters):
-    """Parameters of `BNeuralTClassifier`."""
-
-    class_weight: Mapping[Any, float] | str | None = None
-
-
-@dataclass(kw_only=True, eq=False)
-class RegressorParameters(TreeParameters):
-    """Parameters of `BNeuralTRegressor`."""
-
-    quantiles: ArrayLike = (0.05, 0.5, 0.95)
-    conformal: int | float | None = None
-
-
-@dataclass(kw_only=True, eq=False)
 class ForestParameters(TreeParameters):
     """Parameters of forests only."""
 
@@ -131,16 +113,6 @@ class ForestParameters(TreeParameters):
     max_samples: int | float | None = None
     bootstrap: bool = False
     max_features: int | float | None = None
-
-
-@dataclass(kw_only=True, eq=False)
-class ForestClassifierParameters(ClassifierParameters, ForestParameters):
-    """Parameters of `BNeuralForestClassifier`."""
-
-
-@dataclass(kw_only=True, eq=False)
-class ForestRegressorParameters(RegressorParameters, ForestParameters):
-    """Parameters of `BNeuralForestRegressor`."""
 
 
 #: Names of parameters that only forests have.

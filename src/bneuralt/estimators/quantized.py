@@ -8,12 +8,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.export.integer import FORMATS, IntegerModel, input_ranges, integer_model
 
 __all__ = ["QuantizedClassifier", "QuantizedRegressor", "quantized"]
 
 
-def quantized(estimator: Any, dtype: str, X: Any = None) -> Any:
+def quantized(estimator: NeuralTreeEstimator, dtype: str, X: Any = None) -> Any:
     """Return a fitted estimator in integer arithmetic; see the method `quantize`."""
     is_regressor = estimator.model_.task == "numbers"
     kind = QuantizedRegressor if is_regressor else QuantizedClassifier
@@ -23,11 +24,11 @@ def quantized(estimator: Any, dtype: str, X: Any = None) -> Any:
 class _Quantized(BaseEstimator):
     """Base class of quantized classifiers and regressors."""
 
-    estimator_: Any
+    estimator_: NeuralTreeEstimator
     integer_model_: IntegerModel
     n_features_in_: int
 
-    def __init__(self, estimator: Any, dtype: str = "int8") -> None:
+    def __init__(self, estimator: NeuralTreeEstimator, dtype: str = "int8") -> None:
         self.estimator = estimator
         self.dtype = dtype
 
@@ -38,7 +39,7 @@ class _Quantized(BaseEstimator):
         """Fit a copy of `estimator` and quantize it."""
         return self._set_up(clone(self.estimator).fit(X, y, **fit_params))
 
-    def _set_up(self, estimator: Any, X: Any = None) -> Self:
+    def _set_up(self, estimator: NeuralTreeEstimator, X: Any = None) -> Self:
         if self.dtype not in FORMATS:
             raise ValueError(f"dtype={self.dtype!r} must be one of {', '.join(map(repr, FORMATS))}")
         self.estimator_ = estimator
@@ -107,7 +108,7 @@ class QuantizedClassifier(ClassifierMixin, _Quantized):
     True
     """
 
-    def _set_up(self, estimator: Any, X: Any = None) -> Self:
+    def _set_up(self, estimator: NeuralTreeEstimator, X: Any = None) -> Self:
         self.classes_ = estimator.classes_
         self.multilabel_ = estimator.multilabel_
         return super()._set_up(estimator, X)

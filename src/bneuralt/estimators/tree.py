@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
 from bneuralt.estimators.classification import Classifier
-from bneuralt.estimators.parameters import (
-    ClassifierParameters,
-    RegressorParameters,
-    declared,
-)
+from bneuralt.estimators.parameters import TreeParameters, declared
 from bneuralt.estimators.regression import Regressor
 from bneuralt.fitting.tree import fit_part_of_tree, fit_tree
 
@@ -15,7 +17,8 @@ __all__ = ["BNeuralTClassifier", "BNeuralTRegressor"]
 
 
 @declared
-class BNeuralTClassifier(Classifier, ClassifierParameters):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BNeuralTClassifier(Classifier, TreeParameters):
     """Classify with one neural tree.
 
     The tree is drawn at random, with one subtree for each class, and all its weights are trained
@@ -52,12 +55,15 @@ class BNeuralTClassifier(Classifier, ClassifierParameters):
     array([0, 0])
     """
 
+    class_weight: Mapping[Any, float] | str | None = None
+
     _fit_problem = staticmethod(fit_tree)
     _fit_part = staticmethod(fit_part_of_tree)
 
 
 @declared
-class BNeuralTRegressor(Regressor, RegressorParameters):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BNeuralTRegressor(Regressor, TreeParameters):
     """Predict numbers with one neural tree.
 
     The tree is drawn at random, and all its weights are trained by backpropagation. Features and
@@ -97,6 +103,9 @@ class BNeuralTRegressor(Regressor, RegressorParameters):
     >>> reg.predict(X[:2]).round(-2)
     array([200., 100.])
     """
+
+    quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    conformal: int | float | None = None
 
     _fit_problem = staticmethod(fit_tree)
     _fit_part = staticmethod(fit_part_of_tree)

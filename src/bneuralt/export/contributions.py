@@ -7,9 +7,13 @@ The baseline is the mean of the training rows, so that sums and values of its no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from bneuralt._typing import FloatArray
+from bneuralt.export.nodes import Node
 from bneuralt.expressions import (
     OUTPUTS,
     Expression,
@@ -20,25 +24,26 @@ from bneuralt.expressions import (
     greater,
     is_elementwise,
     select,
-    slope,
     variable,
     without_order,
 )
 from bneuralt.model import Model
 from bneuralt.training.losses import LINKS
-from bneuralt.tree import NeuralTree
 
 __all__ = [
     "SMALL",
+    "Start",
+    "baseline_sums",
     "explained_link",
     "is_difference",
     "mean_row",
-    "node_quotients",
     "quotient",
+    "start_of",
 ]
 
-#: Below this difference of two sums, the line through the slope is more exact than the quotient.
-SMALL = 1e-6
+#: Below these differences of two sums, by the bytes of a number, the line through the slope is more
+#: exact than the quotient.
+SMALL = {4: 1e-2, 8: 1e-6}
 
 _Z, _H = variable("z"), variable("h")
 
@@ -81,7 +86,33 @@ def is_difference(model: Model) -> bool:
     return model.task == "classes" and model.n_outputs == 2
 
 
-def quotient(formula: Expression, start: float, small: float = SMALL) -> Expression:
+class Start(NamedTuple):
+    """Where the difference of a function begins: argument, value, slope, and half its change."""
+
+    argument: float
+    value: float
+    slope: float
+    bend: float
+
+
+def start_of(formula: Expression, argument: float) -> Start:
+    """Return what the quotient of a function of z needs to know of its beginning.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import square
+    >>> start_of(square(_Z), 3.0)
+    Start(argument=3.0, value=9.0, slope=6.0, bend=1.0)
+    """
+    at = {"z": np.float64(argument)}
+    first = derivative(formula, "z")
+    value, slope, change = (
+        float(evaluate(each, at)) for each in (formula, first, derivative(first, "z"))
+    )
+    return Start(float(argument), value, slope, change / 2)
+
+
+def quotient(formula: Expression, start: float, small: float = SMALL[8]) -> Expression:
     """Return the quotient of the differences of a function and of its argument.
 
     Parameters
@@ -106,26 +137,19 @@ def quotient(formula: Expression, start: float, small: float = SMALL) -> Express
     """
     if formula == _Z:
         return constant(1.0)
-    at_start = {"z": np.float64(start)}
-    value = float(evaluate(formula, at_start))
-    first = float(slope(formula, at_start, "z"))
-    second = float(evaluate(derivative(derivative(formula, "z"), "z"), at_start))
+    _, value, first, bend = start_of(formula, start)
     difference = _Z - start
-    near = first + (second / 2) * difference
+    near = first + bend * difference
     return select(greater(absolute(difference), small), (_H - value) / difference, near)
 
 
-def node_quotients(
-    tree: NeuralTree, baseline: FloatArray, small: float = SMALL
-) -> list[Expression]:
-    """Return the quotient of each node; see `quotient`."""
-    formulas = tree.node_expressions
-    sums = tree.bias.astype(np.float64)
-    np.add.at(sums, tree.leaf_parent, tree.leaf_weight * baseline[tree.leaf_input])
-    for node in range(tree.parent.size - 1, tree.n_outputs - 1, -1):
-        value = float(evaluate(formulas[node], {"z": np.float64(sums[node])}))
-        sums[tree.parent[node]] += tree.edge[node - tree.n_outputs] * value
-    return [
-        quotient(formula, start, small)
-        for formula, start in zip(formulas, sums.tolist(), strict=True)
-    ]
+def baseline_sums(nodes: Sequence[Node], baseline: FloatArray) -> dict[int, float]:
+    """Return the sum of each node, by its position, for a row of inputs."""
+    sums: dict[int, float] = {}
+    values: dict[int, float] = {}
+    for node in nodes:
+        total = node.bias + sum(weight * float(baseline[i]) for weight, i in node.leaves)
+        total += sum(weight * values[child] for weight, child in node.children)
+        sums[node.position] = total
+        values[node.position] = float(evaluate(node.activation, {"z": np.float64(total)}))
+    return sums

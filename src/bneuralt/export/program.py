@@ -17,13 +17,13 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.export.contributions import (
     SMALL,
+    baseline_sums,
     explained_link,
     is_difference,
     mean_row,
-    node_quotients,
     quotient,
 )
-from bneuralt.export.nodes import nodes_of
+from bneuralt.export.nodes import Node, nodes_of
 from bneuralt.export.spellings import spellings
 from bneuralt.expressions import (
     OUTPUTS,
@@ -50,8 +50,12 @@ __all__ = [
     "Program",
     "Reading",
     "Statement",
+    "curve",
+    "forest_of",
     "may_be_missing",
     "printed_model",
+    "skeleton",
+    "tree_function",
     "weighted_sum",
 ]
 
@@ -87,20 +91,49 @@ class Cases(NamedTuple):
     unknown: float
 
 
+class TableNode(NamedTuple):
+    """A node in a table: its function, weights of children (the last one first) and of leaves."""
+
+    function: int
+    is_output: bool
+    bias: float
+    children: tuple[float, ...]
+    leaves: tuple[tuple[float, int], ...]
+    constants: tuple[float, ...]
+
+
 class Forest(NamedTuple):
     """Trees as tables, for languages with loops.
 
-    For each node, `shape` has its kind (twice its function, plus 1 for an output), its number of
-    children, its number of leaves and their inputs; `numbers` has its bias, the weights of its
-    children (the last one first) and leaves, and the constants of its function. Values wait on a
-    stack of `n_stacked` for their parents.
+    Each node has one of some forms, see `skeleton`, which are functions as well. Values of nodes
+    wait on a stack of `n_stacked` for their parents.
     """
 
-    shape: tuple[int, ...]
-    numbers: tuple[float, ...]
+    nodes: tuple[TableNode, ...]
+    forms: tuple[Expression, ...]
     functions: tuple[Function, ...]
     n_stacked: int
     n_values: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """For each node, its kind, its numbers of children and of leaves, and their inputs.
+
+        The kind is twice the function, plus 1 for an output.
+        """
+        shape: list[int] = []
+        for node in self.nodes:
+            shape += [2 * node.function + node.is_output, len(node.children), len(node.leaves)]
+            shape += [i for _, i in node.leaves]
+        return tuple(shape)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """For each node, its bias, the weights of its children and leaves, and its constants."""
+        numbers: list[float] = []
+        for node in self.nodes:
+            numbers += [node.bias, *node.children, *(w for w, _ in node.leaves), *node.constants]
+        return tuple(numbers)
 
 
 @dataclass(frozen=True)
@@ -174,6 +207,7 @@ class Program:
         output: int | None = None,
         has_functions: bool = True,
         most_nodes: int | None = None,
+        small: float = SMALL[8],
     ) -> Program:
         """Lower a model.
 
@@ -193,14 +227,30 @@ class Program:
             Whether the language has functions; otherwise links are written out for every tree.
         most_nodes : int, optional
             Trees with more nodes than this together become tables.
+        small : float
+            For differences of sums below this, contributions use slopes; see `quotient`.
         """
-        lowering = _Lowering(model, contributions, learning, only_used, has_functions, most_nodes)
+        lowering = _Lowering(
+            model, contributions, learning, only_used, has_functions, most_nodes, small
+        )
         return lowering.program(output)
 
     @property
     def is_log_odds(self) -> bool:
         """Whether one score decides between two classes."""
         return self.model.task == "classes" and len(self.scores) == 1
+
+    @property
+    def after_inputs(self) -> list[Statement]:
+        """The statements that read no cell: what is computed from the inputs."""
+        cells = {reading.name for reading in self.readings}
+        statements = []
+        for statement in self.body:
+            if statement.comment or not cells.isdisjoint(statement.value.variables):
+                cells |= set() if statement.comment else {statement.name}
+            else:
+                statements.append(statement)
+        return statements
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -350,9 +400,10 @@ class _Lowering:
         only_used: bool,
         has_functions: bool,
         most_nodes: int | None,
+        small: float,
     ) -> None:
         model = printed_model(model, learning=learning, only_used=only_used)
-        self.model, self.has_functions = model, has_functions
+        self.model, self.has_functions, self.small = model, has_functions, small
         self.learning = model.learning if learning else None
         self.only_used = only_used
         if learning and contributions:
@@ -465,30 +516,13 @@ class _Lowering:
 
     def _table(self) -> list[list[Expression]]:
         """Write the trees as tables that one call evaluates."""
-        shape: list[int] = []
-        numbers: list[float] = []
-        functions: dict[Expression, int] = {}
         used = sorted({int(i) for tree in self.trees for i in tree.leaf_input})
-        place = {i: p for p, i in enumerate(used)}
-        most = 0
-        for tree in self.trees:
-            n = 0
-            for node in nodes_of(tree):
-                form, constants = skeleton(node.activation)
-                kind = functions.setdefault(form, len(functions))
-                shape += [2 * kind + node.is_output, len(node.children), len(node.leaves)]
-                shape += [place[i] for _, i in node.leaves]
-                numbers += [node.bias, *(w for w, _ in reversed(node.children))]
-                numbers += [*(w for w, _ in node.leaves), *constants]
-                n += (not node.is_output) - len(node.children)
-                most = max(most, n)
-        curves = tuple(_curve(form, f"curve{i}") for form, i in functions.items())
-        self.functions += curves
-        n_values = len(self.trees) * self.k
-        table = Forest(tuple(shape), tuple(numbers), curves, max(1, most), n_values)
-        call = Expression("forest", tuple(variable(f"i{i}") for i in used), table)
-        values = self.define("trees", call)
-        entries = [Expression("entry", (values,), i) for i in range(n_values)]
+        table = forest_of(list(map(nodes_of, self.trees)), used)
+        self.functions += table.functions
+        values = self.define(
+            "trees", Expression("forest", tuple(variable(f"i{i}") for i in used), table)
+        )
+        entries = [Expression("entry", (values,), i) for i in range(table.n_values)]
         return [entries[t * self.k : (t + 1) * self.k] for t in range(len(self.trees))]
 
     # -- predictions ---------------------------------------------------------------------
@@ -576,8 +610,10 @@ class _Lowering:
         """Return the factor of each pair of output and input: the sum over all leaves of it."""
         sums = {j: z for j, z, _ in self._sums(t)}
         factors: list[Expression] = []
-        for j, formula in enumerate(node_quotients(tree, baseline)):
-            value = substitute(formula, {"z": sums[j], "h": self._node(t, j)})
+        starts = baseline_sums(nodes_of(tree), baseline)
+        for j, formula in enumerate(tree.node_expressions):
+            value = quotient(formula, starts[j], self.small)
+            value = substitute(value, {"z": sums[j], "h": self._node(t, j)})
             if j >= tree.n_outputs:
                 edge = constant(float(tree.edge[j - tree.n_outputs]))
                 value = edge * factors[int(tree.parent[j])] * value
@@ -607,7 +643,7 @@ class _Lowering:
         formula = substitute(self.link, {"outputs": variable("z")})
         start = self.model.outputs(baseline[np.newaxis]).mean(axis=0)[0]
         values = {"z": self.means[j], "h": substitute(formula, {"z": self.means[j]})}
-        value = substitute(quotient(formula, float(start[j]), SMALL), values)
+        value = substitute(quotient(formula, float(start[j]), self.small), values)
         return value if value.is_constant else self.define(f"s{j}", value)
 
 
@@ -635,34 +671,90 @@ def _components(link: Expression, outputs: Sequence[Expression]) -> list[Express
         return [values[0][0] if n == 1 else replace(link, arguments=tuple(values[0]))] * n
     if link.operation == "ordered":
         vector = tuple(values[0])
-        return [vector[0] if n == 1 else Expression("ordered", vector, p) for p in link.value]
+        ranks = link.value * n if len(link.value) == 1 else link.value
+        return [vector[0] if n == 1 else Expression("ordered", vector, rank) for rank in ranks]
     return [rebuilt(link, parts) for parts in zip(*values, strict=True)]
 
 
 def skeleton(expression: Expression) -> tuple[Expression, tuple[float, ...]]:
     """Return an expression with variables c0, c1, ... in place of its constants, and these.
 
+    The -1 of a negation, and 0 in a comparison, are part of the form.
+
     Examples
     --------
-    >>> skeleton(2.0 * variable("z"))[1]
+    >>> skeleton(2.0 * sigmoid(-variable("z")))[1]
     (2.0,)
     """
     constants: list[float] = []
 
-    def replaced(part: Expression) -> Expression:
-        if part.is_constant:
+    def replaced(part: Expression, kept: float | None = None) -> Expression:
+        if part.is_constant and part.value != kept:
             constants.append(part.value)
             return variable(f"c{len(constants) - 1}")
-        return Expression(part.operation, tuple(map(replaced, part.arguments)), part.value)
+        kept = {"multiply": -1.0, "greater": 0.0}.get(part.operation)
+        return replace(part, arguments=tuple(replaced(each, kept) for each in part.arguments))
 
     return replaced(expression), tuple(constants)
 
 
-def _curve(form: Expression, name: str) -> Function:
+def curve(form: Expression, name: str) -> Function:
+    """Return a function of z and of constants, see `skeleton`, that computes a number."""
     constants = sorted(form.variables - {"z"}, key=lambda c: int(c[1:]))
     result = variable("value")
     body = named([Statement("value", form)], [result])
     return Function(name, ("z", *constants), tuple(body), (result,))
+
+
+def forest_of(trees: Sequence[Sequence[Node]], inputs: Sequence[int]) -> Forest:
+    """Return trees as tables; leaves have the places of their inputs in a sequence."""
+    functions: dict[Expression, int] = {}
+    place = {i: p for p, i in enumerate(inputs)}
+    table: list[TableNode] = []
+    most = 1
+    for nodes in trees:
+        n = 0
+        for node in nodes:
+            form, constants = skeleton(node.activation)
+            function = functions.setdefault(form, len(functions))
+            children = tuple(weight for weight, _ in reversed(node.children))
+            leaves = tuple((weight, place[i]) for weight, i in node.leaves)
+            table.append(
+                TableNode(function, node.is_output, node.bias, children, leaves, constants)
+            )
+            n += (not node.is_output) - len(node.children)
+            most = max(most, n)
+    curves = tuple(curve(form, f"curve{i}") for form, i in functions.items())
+    n_values = sum(node.is_output for node in table)
+    return Forest(tuple(table), tuple(functions), curves, most, n_values)
+
+
+def tree_function(nodes: Sequence[Node], name: str, curves: Mapping[Expression, str]) -> Function:
+    """Return a tree as a function of inputs.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        In the order of their statements.
+    name : str
+    curves : dict
+        The names of functions of nodes that are called, by their form; others are written out.
+    """
+    body = []
+    for node in nodes:
+        terms = [(weight, variable(f"v{c}")) for weight, c in reversed(node.children)]
+        terms += [(weight, variable(f"i{i}")) for weight, i in node.leaves]
+        z = weighted_sum(node.bias, terms)
+        form, constants = skeleton(node.activation)
+        value = substitute(node.activation, {"z": z})
+        if form in curves:
+            value = Expression("curve", (z, *map(constant, constants)), curves[form])
+        body.append(Statement(f"v{node.position}", value))
+    outputs = sorted(node.position for node in nodes if node.is_output)
+    results = tuple(variable(f"v{j}") for j in outputs)
+    inputs = sorted({i for node in nodes for _, i in node.leaves})
+    parameters = tuple(f"i{i}" for i in inputs)
+    return Function(name, parameters, tuple(named(body, results)), results)
 
 
 # -- cells --------------------------------------------------------------------------------

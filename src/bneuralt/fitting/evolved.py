@@ -16,7 +16,6 @@ from bneuralt.fitting.problem import Problem, bending_of
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.search import Entry, SearchMethod
 from bneuralt.fitting.splits import fold_of_each
-from bneuralt.frozen_settings import is_auto
 from bneuralt.model import Recipe
 from bneuralt.training import TrainingSettings
 from bneuralt.tree import NeuralTree
@@ -59,7 +58,7 @@ class EvolvedSearch(SearchMethod):
         values["ramps"] = bending_of(options, problem.rows.table, problem.rows.n_separate).n_ramps
         n_rows = f"rows: {problem.rows.n_examples:,}"
         names = (*AT_TOP[1:], "max_weights", "ramps")
-        reasons = {name: "set" if options.is_set(name) else n_rows for name in names}
+        reasons = {name: "set" if name in options.explicit else n_rows for name in names}
         return Recipe(values, reasons, options.seed)
 
     def new_search(self, problem: Problem) -> Any:
@@ -127,15 +126,13 @@ class _Search(MemeticSearch):
 def settings_of(problem: Problem) -> TrainingSettings:
     """Return the settings of the training of each child."""
     options, n = problem.options, problem.rows.n_examples
-    at_top = {name: options.setting(name) for name in AT_TOP[1:]}
-    given = {name: value for name, value in at_top.items() if not is_auto(value)}
     automatic = {
         "weight_decay": DECAY * min(1.0, DECAY_ROWS / n) ** 0.5,
         "batch_size": batch_size(n),
         "max_epochs": max(MIN_EPOCHS, round(EXAMPLES_PER_CHILD / n)),
         "leaf_moves": LEAF_MOVES,
     }
-    training = options.training.set_params(loss=problem.loss, **given)
+    training = options.training.set_params(loss=problem.loss)
     return training.filled(automatic).complete
 
 

@@ -54,7 +54,8 @@ def new_model(
     """
     task, options = problem.task, problem.options
     quantiles, classes = task.quantiles, task.classes
-    averages_predictions = task.kind != "numbers" and not problem.averages_outputs
+    # Forests with constrained interactions average outputs, so that effects are added.
+    adds_effects = options.is_forest and problem.interactions is not None
     fingerprints = problem.fingerprints
     if problem.before is not None and fingerprints is not None:
         known = problem.before.fingerprints
@@ -65,7 +66,7 @@ def new_model(
         "trees": tuple(trees),
         "task": task.kind,
         "link": task.link(trees),
-        "averages": "predictions" if averages_predictions else "outputs",
+        "averages": "outputs" if task.kind == "numbers" or adds_effects else "predictions",
         "classes": None if classes is None else tuple(classes.tolist()),
         "quantiles": None if quantiles is None else tuple(quantiles.tolist()),
         "target_names": problem.target_names,

@@ -7,7 +7,7 @@ in which trees are finished.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -41,7 +41,7 @@ from bneuralt.fitting.progress import (
 )
 from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
-from bneuralt.fitting.train import FitBatch, TreeFit
+from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.fitting.tree import (
     check_max_weights,
     limited,
@@ -249,13 +249,16 @@ def _train_batch(
     """Train some members in this process; return whether `report_tree` has ended it."""
     is_over = False
     options, sample = problem.options, sample_key(problem)
-    fits = (_plan(problem, recipe, member) for member in members)
-    batch = FitBatch(fits, len(members) * recipe.growth.n_init)
+    begun: list[TreeFit] = []
+
+    def plans() -> Iterator[TreeFit]:
+        for member in members:
+            begun.append(_plan(problem, recipe, member))
+            yield begun[-1]
 
     def keep(i: int) -> None:
-        fit = batch.fits[i]
-        members[i].tree = fit.tree
-        members[i].state = replace(state_of(problem, fit, members[i].seed), sample=sample)
+        members[i].tree = begun[i].tree
+        members[i].state = replace(state_of(problem, begun[i], members[i].seed), sample=sample)
 
     def keep_and_report(i: int) -> bool:
         nonlocal is_over
@@ -264,15 +267,21 @@ def _train_batch(
         is_over = report_tree()
         return is_over
 
-    reports = keep_and_report if report_tree else None
     try:
-        batch.train(problem.rows, problem.validation, options.n_threads, progress=reports)
+        train_fits(
+            plans(),
+            problem.rows,
+            options.n_threads,
+            validation=problem.validation,
+            progress=keep_and_report if report_tree else None,
+            n_starts=len(members) * recipe.growth.n_init,
+        )
     finally:
-        done = [i for i, fit in enumerate(batch.fits) if fit.is_done]
+        done = [i for i, fit in enumerate(begun) if fit.is_done]
         for i in done:
             if not members[i].is_done:
                 keep(i)
-    _refit(problem, [(members[i], batch.fits[i]) for i in done])
+    _refit(problem, [(members[i], begun[i]) for i in done])
     return is_over
 
 
@@ -298,9 +307,7 @@ def _refit(problem: Problem, done: list[tuple[Member, Any]]) -> None:
     refits = [(member, refit) for member, refit in planned if refit is not None]
     if not refits:
         return
-    FitBatch([refit for _, refit in refits], len(refits)).train(
-        problem.rows, None, problem.options.n_threads
-    )
+    train_fits([refit for _, refit in refits], problem.rows, problem.options.n_threads)
     for member, refit in refits:
         member.tree = refit.tree
         member.state = replace(member.state, n_iter=refit.n_epochs)
@@ -328,8 +335,8 @@ def fit_part_of_forest(problem: Problem) -> Model:
         fit, state = plan_part(problem.with_rows(rows), recipe_of_tree, i, drawn_seed(seed))
         fits.append((fit, seed))
         states.append(state)
-    batch = FitBatch([fit for fit, _ in fits], len(fits))
-    batch.train(problem.rows, None, options.n_threads)  # Ctrl-C leaves all trees as they were
+    # Ctrl-C leaves all trees as they were
+    train_fits([fit for fit, _ in fits], problem.rows, options.n_threads)
     return part_model(problem, recipe, fits, None if before is None else states)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,10 @@ from bneuralt.training.losses import (
     REGRESSION_LOSSES,
     Loss,
     Pinball,
-    get_loss,
 )
 from bneuralt.tree.growing import Growth
 
-__all__ = ["AT_TOP", "READABLE", "Options"]
+__all__ = ["AT_TOP", "READABLE", "Options", "merged_training"]
 
 #: Training settings that are also parameters of estimators.
 AT_TOP = ("loss", "learning_rate", "weight_decay", "batch_size", "max_epochs")
@@ -45,7 +45,8 @@ class Options:
         Seed of all random numbers of this fit.
     n_threads : int
     growth, training
-        With all fields; `growth` has the values of its kind of estimator in place of 'auto'.
+        `growth` has the values of its kind of estimator in place of 'auto'; `training` has the
+        settings that are parameters of the estimator too, and a loss.
     parameters : dict
         The parameters as the estimator has them, for the recipe.
     tables_in_blocks : bool
@@ -73,16 +74,11 @@ class Options:
     label_task: type[Labels] = Labels
     n_weights: int | str | None = None
     max_weights: int | str | None = None
-    loss: str | Loss = "auto"
     quantiles: Any = (0.5,)
     conformal: int | float | None = None
     class_weight: Any = None
     monotonic_cst: Any = None
     interaction_cst: Any = None
-    learning_rate: float | str = "auto"
-    weight_decay: float | str = "auto"
-    batch_size: int | str | None = "auto"
-    max_epochs: int | str = "auto"
     output_factor: float | str = "auto"
     early_stopping: bool | str = False
     validation_fraction: float = 0.15
@@ -113,61 +109,70 @@ class Options:
         """Whether the tree is made small, with weights of few digits."""
         return isinstance(self.n_weights, str) and self.n_weights == READABLE
 
-    @property
-    def output_activation(self) -> str:
-        """Activation of output nodes."""
-        activation: str = self.growth.output_activation
-        return activation
-
-    def setting(self, name: str) -> Any:
-        """Return a training setting, from the estimator or its `training`; 'auto' if not set."""
-        value = getattr(self, name)
-        return getattr(self.training, name) if is_auto(value) else value
-
-    def is_set(self, name: str) -> bool:
-        """Return whether the user has set a parameter, or a field of `growth` or `training`."""
-        if name in AT_TOP:
-            return not is_auto(self.setting(name))
-        if name in self.parameters:
-            return not is_auto(self.parameters[name])
-        for owner in ("training", "growth"):
-            own = self.parameters.get(owner)
-            if own is not None and name in own.names:
-                return not is_auto(getattr(own, name))
-        return False
-
-    def checked_loss(self) -> Loss:
-        """Return the loss of rows of one class each, or of numbers."""
-        parameter = self.setting("loss")
-        if not self.is_classifier and isinstance(parameter, str) and parameter == "quantile":
-            return Pinball(checked_quantiles(self.quantiles))
-        default = "cross_entropy" if self.is_classifier else "squared_error"
-        loss = get_loss(default if is_auto(parameter) else parameter)
-        if self.is_classifier and loss.name not in CLASSIFICATION_LOSSES:
-            raise ValueError(
-                f"loss={parameter!r} is for regressors: {self.estimator} takes "
-                f"{' or '.join(map(repr, CLASSIFICATION_LOSSES))}"
-            )
-        if not self.is_classifier and loss.name not in REGRESSION_LOSSES:
-            raise ValueError(
-                f"loss={parameter!r} is for classifiers: {self.estimator} takes one of "
-                f"{', '.join(map(repr, (*REGRESSION_LOSSES, 'quantile')))}"
-            )
-        return loss
+    @cached_property
+    def explicit(self) -> frozenset[str]:
+        """Names of the parameters, and fields of `growth` and `training`, that the user has set."""
+        nested = [self.parameters.get(owner) for owner in ("growth", "training")]
+        values = [self.parameters, *(each.get_params() for each in nested if each is not None)]
+        return frozenset(name for each in values for name in each if not is_auto(each[name]))
 
     def loss_of_labels(self) -> Loss:
         """Return the loss of several labels for each row."""
-        loss = self.checked_loss()
+        loss, activation = self.training.loss, self.growth.output_activation
         per_label = loss.traits.per_label
         if per_label is None:
             raise ValueError(f"loss={loss.name!r} is for rows of one class each, not for labels")
         loss = LOSSES[per_label](*loss.values)
-        if not loss.entry.needs_linear_outputs and self.output_activation != "sigmoid":
+        if not loss.entry.needs_linear_outputs and activation != "sigmoid":
             raise ValueError(
                 f"loss={loss.name!r} with several labels needs output_activation='sigmoid', not "
-                f"{self.output_activation!r}: outputs must be probabilities"
+                f"{activation!r}: outputs must be probabilities"
             )
         return loss
+
+
+def merged_training(
+    parameters: Mapping[str, Any], training: TrainingSettings, is_classifier: bool, estimator: str
+) -> TrainingSettings:
+    """Return the training settings of an estimator: those of `training`, and its own parameters.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Parameters of the estimator.
+    training : TrainingSettings
+    is_classifier : bool
+    estimator : str
+        Name of its class, for messages.
+
+    Returns
+    -------
+    TrainingSettings
+        Its loss is that of rows of one class each, or of numbers.
+    """
+    given = {name: parameters[name] for name in AT_TOP if not is_auto(parameters.get(name, "auto"))}
+    loss = given.get("loss", training.loss)
+    is_quantile = not is_classifier and isinstance(loss, str) and loss == "quantile"
+    if is_quantile:
+        given["loss"] = Pinball(checked_quantiles(parameters["quantiles"]))
+    elif is_auto(loss):
+        given["loss"] = "cross_entropy" if is_classifier else "squared_error"
+    merged = training.set_params(**given)
+    for name in given:
+        nested = getattr(training, name)
+        if not is_auto(nested) and nested != getattr(merged, name):
+            raise ValueError(
+                f"{name}={parameters[name]!r} and training=TrainingSettings({name}={nested!r}) are "
+                "both given: leave one of them out"
+            )
+    allowed = CLASSIFICATION_LOSSES if is_classifier else REGRESSION_LOSSES
+    if merged.loss.name not in allowed and not is_quantile:
+        names = allowed if is_classifier else (*allowed, "quantile")
+        raise ValueError(
+            f"loss={loss!r} is for {'regressors' if is_classifier else 'classifiers'}: {estimator} "
+            f"takes one of {', '.join(map(repr, names))}"
+        )
+    return merged
 
 
 def checked_quantiles(quantiles: Any) -> list[float]:

@@ -99,11 +99,6 @@ class Problem:
         """Whether the trees of the model before are trained; otherwise new trees are added."""
         return self.before is not None and (self.in_parts or not self.options.is_forest)
 
-    @property
-    def averages_outputs(self) -> bool:
-        """Whether a forest averages outputs and not probabilities, so that effects are added."""
-        return self.options.is_forest and self.interactions is not None
-
     @cached_property
     def input_signs(self) -> Array | None:
         """The required direction of each input; None if there are no constraints."""
@@ -119,7 +114,8 @@ class Problem:
         inputs = learn_scaling(
             options.scale, rows.input_moments, constant, categories=self.encoder.one_hot_inputs
         )
-        target = self.task.target_scaling(rows.y, rows.weight, options.output_activation, constant)
+        activation = options.growth.output_activation
+        target = self.task.target_scaling(rows.y, rows.weight, activation, constant)
         return replace(self, scaling=inputs, target_scaling=target)
 
     def with_rows(self, rows: Rows) -> Problem:
@@ -381,7 +377,7 @@ def learn_from_sample(
 
 def _learn_task(options: Options, y: Array, classes: Any) -> tuple[Task, Loss]:
     """Decide what is predicted, and which loss is minimised."""
-    loss = options.checked_loss()
+    loss: Loss = options.training.loss
     task: Task
     if not options.is_classifier:
         task = regression_task(loss, y.shape[1] if y.ndim == 2 else 1)
@@ -397,13 +393,13 @@ def _learn_task(options: Options, y: Array, classes: Any) -> tuple[Task, Loss]:
             )
     else:
         task = options.class_task.learn(y if classes is None else classes, options.estimator)
-    return task, _for_outputs(options, loss, task)
+    return task, _checked_loss(options, loss, task)
 
 
-def _for_outputs(options: Options, loss: Loss, task: Task) -> Loss:
+def _checked_loss(options: Options, loss: Loss, task: Task) -> Loss:
     if not options.trains:
         return loss
-    return check_loss(loss, task.n_outputs, options.output_activation)
+    return check_loss(loss, task.n_outputs, options.growth.output_activation)
 
 
 def _task_again(options: Options, before: Model) -> tuple[Task, Loss]:
@@ -411,7 +407,7 @@ def _task_again(options: Options, before: Model) -> tuple[Task, Loss]:
     task = before.target
     assert task is not None
     is_labels = isinstance(task, Labels)
-    loss = options.loss_of_labels() if is_labels else options.checked_loss()
+    loss = options.loss_of_labels() if is_labels else options.training.loss
     if not isinstance(task, (Classes, Labels)):
         again = regression_task(loss, task.n_columns)
         if type(again) is not type(task) or again.n_outputs != task.n_outputs:
@@ -420,7 +416,7 @@ def _task_again(options: Options, before: Model) -> tuple[Task, Loss]:
                 f"loss={before.loss.name if before.loss else None!r}: fit it with warm_start=False"
             )
         task = again
-    return task, _for_outputs(options, loss, task)
+    return task, _checked_loss(options, loss, task)
 
 
 def _weighed(options: Options, task: Task, rows: Rows) -> Rows:
@@ -451,6 +447,8 @@ def constraints_of(
     interactions : InteractionSets or None
         Sets of features that may interact.
     """
+    if options.monotonic_cst is None and options.interaction_cst is None:
+        return None, None
     return _signs(options, columns, encoder, task), _interactions(options, columns)
 
 
@@ -481,11 +479,11 @@ def _interactions(options: Options, columns: Columns) -> InteractionSets | None:
     constraint = options.interaction_cst
     if constraint is None:
         return None
-    if options.output_activation != "linear":
+    activation = options.growth.output_activation
+    if activation != "linear":
         raise ValueError(
-            f"interaction_cst={constraint!r:.100} needs linear outputs, in which "
-            f"subtrees are added, and output_activation is {options.output_activation!r}: use "
-            "'linear'"
+            f"interaction_cst={constraint!r:.100} needs linear outputs, in which subtrees are "
+            f"added, and output_activation is {activation!r}: use 'linear'"
         )
     if callable(options.growth.feature_sampling):
         raise ValueError(

@@ -24,7 +24,7 @@ from bneuralt.fitting.pruning import smaller_models
 from bneuralt.fitting.recipe import may_try, resolve, training_of
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import divided, fold_of_each
-from bneuralt.fitting.train import FitBatch, TreeFit
+from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.model import Model, Recipe
 from bneuralt.model.predict import predictions_of_rows
 from bneuralt.shrinking import BYTES, WEIGHTS, Compaction, round_weights
@@ -161,7 +161,7 @@ def _choose_size(
     n_threads = problem.options.n_threads
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingDiverged)  # the fit on all rows warns
-        FitBatch(fits, sum(len(fit.starts) for fit in fits)).train(separate, None, n_threads)
+        train_fits(fits, separate, n_threads)
     by_row, weights, n_usual = [], [], 0
     unit = problem.task.error_unit(problem.rows.y, problem.rows.weight)
     for (training, held_out), (usual, first) in zip(parts, pairs, strict=True):

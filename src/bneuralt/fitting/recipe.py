@@ -79,6 +79,7 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
     n_classes = problem.task.n_classes
     stops = bool(options.early_stopping)
     fewest = MIN_EPOCHS["classifier" if options.is_classifier else "regressor"]
+    is_small = problem.task.kind == "numbers" or n <= MAX_ROWS_PLAIN
     automatic: dict[str, Any] = {
         "n_weights": n_weights,
         "ramps": bending_of(options, rows.table, problem.rows.n_separate).n_ramps,
@@ -88,7 +89,7 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
         "max_epochs": n_epochs(n, fewest, n_classes),
         "n_joined": _n_joined(problem, n_weights, n),
         "ramp_fraction": 0.0,
-        "plain_fraction": _plain_fraction(problem, n),
+        "plain_fraction": 0.5 if is_small and problem.encoder.has_ramps else 0.0,
         "linear_share": 0.0,
         "linear_penalty": PENALTIES[0],
         "output_factor": 1.0,
@@ -120,11 +121,7 @@ def _completed(
 ) -> Recipe:
     """Put automatic values in place of 'auto', in the parameters and their nested fields."""
     options = problem.options
-    at_top = {name: options.setting(name) for name in AT_TOP[1:]}
-    training = options.training.set_params(
-        loss=options.checked_loss(), **{k: v for k, v in at_top.items() if not is_auto(v)}
-    )
-    training = training.filled(automatic | {"loss": training.loss}).complete
+    training = options.training.filled(automatic).complete
     if not leaves_may_move(options) or problem.trains_further:
         training = training.set_params(leaf_moves=0)
     growth = options.growth.filled(automatic)
@@ -133,17 +130,18 @@ def _completed(
             f"n_joined={growth.n_joined} of growth is for single trees, and {options.estimator} "
             "has several: use n_estimators"
         )
-    if growth.n_joined > 1 and options.output_activation != "linear":
+    if growth.n_joined > 1 and options.growth.output_activation != "linear":
         raise ValueError(
             f"n_joined={growth.n_joined} of growth needs output_activation='linear', not "
-            f"{options.output_activation!r}: the mean of other outputs is not a tree"
+            f"{options.growth.output_activation!r}: the mean of other outputs is not a tree"
         )
     values: dict[str, Any] = {}
     for name, value in options.parameters.items():
         if name in _RUNNING:
             continue
         if name == "loss":
-            value = _name_of_loss(options)
+            if is_auto(value):
+                value = training.loss if name in options.explicit else training.loss.name
         elif name in AT_TOP:
             value = getattr(training, name)
         elif name == "n_weights":
@@ -158,14 +156,9 @@ def _completed(
             value = automatic[name]
         values[name] = value
     for name in (*automatic, "sentinels", "loss"):
-        if options.is_set(name) and not (name == "sentinels" and options.sentinels == "auto"):
+        if name in options.explicit:
             reasons[name] = "set"
     return Recipe(values, reasons, options.seed)
-
-
-def _name_of_loss(options: Options) -> Any:
-    loss = options.setting("loss")
-    return options.checked_loss().name if is_auto(loss) else loss
 
 
 def effective_fraction(problem: Problem, rows: Rows) -> float:
@@ -203,12 +196,6 @@ def size_to_draw(problem: Problem, recipe: Recipe) -> int | None:
     return None if n_weights is None else int(n_weights)
 
 
-def _plain_fraction(problem: Problem, n_rows: int) -> float:
-    """Return the fraction of trees whose leaves do not move to ramps."""
-    is_small = problem.task.kind == "numbers" or n_rows <= MAX_ROWS_PLAIN
-    return 0.5 if is_small and problem.encoder.has_ramps else 0.0
-
-
 def may_try(problem: Problem, recipe: Recipe) -> bool:
     """Return whether settings and rows allow a trial."""
     options, rows = problem.options, problem.rows
@@ -217,7 +204,7 @@ def may_try(problem: Problem, recipe: Recipe) -> bool:
         and (problem.before is None or options.is_forest)
         and not options.early_stopping
         and recipe.training.select is None
-        and options.output_activation == "linear"
+        and options.growth.output_activation == "linear"
         and problem.loss.name in WITH_ROW_LOSS
         and rows.n_separate >= MIN_ROWS_TO_SPLIT
         and rows.n_examples <= MAX_ROWS_FOR_TRIAL
@@ -227,7 +214,7 @@ def may_try(problem: Problem, recipe: Recipe) -> bool:
 def may_be_linear(problem: Problem, recipe: Recipe) -> bool:
     """Return whether a model may have a linear part."""
     options = problem.options
-    is_off = options.is_set("linear_share") and recipe.growth.linear_share == 0.0
+    is_off = "linear_share" in options.explicit and recipe.growth.linear_share == 0.0
     is_off = is_off or options.max_features is not None  # a linear part reads all columns
     n_weights = recipe.n_weights
     if n_weights != READABLE:  # sizes of other limits count no leaves of a linear part
@@ -247,7 +234,7 @@ def _n_joined(problem: Problem, n_weights: Any, n_rows: int) -> int:
         and n_weights // N_JOINED >= MIN_WEIGHTS_JOINED * problem.n_outputs
         and problem.before is None
         and options.training.select in ("auto", None)
-        and options.output_activation == "linear"
+        and options.growth.output_activation == "linear"
         and growth.n_init == 1
         and growth.max_depth is None
         and growth.max_children == TREE_GROWTH["max_children"]

@@ -1,4 +1,4 @@
-"""Training of the trees of an estimator: several starts each, all in one call of the core."""
+"""Training of trees: several starts each, all in one call of the core."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from bneuralt.training import (
     TrainingSettings,
     train_many,
 )
+from bneuralt.training.results import HISTORY
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.joining import mean_tree
 from bneuralt.tree.monotonic import Signs
 from bneuralt.warnings import warn_user
 
-__all__ = ["FitBatch", "TreeFit"]
+__all__ = ["TreeFit", "train_fits"]
 
 #: Number of targets of a table on disk from which the unit of its errors is computed.
 SUFFICIENT_TARGETS = 2**20
@@ -138,10 +139,23 @@ class TreeFit:
         )
 
     @property
+    def losses(self) -> list[float]:
+        """The loss of the weights of each start that were kept; infinite if it is not done."""
+        name = "val_loss" if self.settings.select else "train_loss"
+        losses = []
+        for result in self.results:
+            is_done = result is not None and result.status not in ("diverged", "interrupted")
+            if is_done and result.n_epochs:
+                best = -1 if result.best_epoch is None else result.best_epoch
+                losses.append(float(result.history[name][best]))
+            else:
+                losses.append(inf)
+        return losses
+
+    @property
     def best(self) -> int:
         """Position of the start to keep: the lowest final loss among those that are done."""
-        losses = [self._final_loss(result) for result in self.results]
-        return int(np.argmin(losses))
+        return int(np.argmin(self.losses))
 
     @property
     def result(self) -> TrainingResult:
@@ -155,18 +169,13 @@ class TreeFit:
 
         The best one, or all that are done; if the training was stopped, those of most epochs.
         """
-        best = self.best
+        losses = self.losses
+        best = int(np.argmin(losses))
         if not self.is_mean:
             return [best]
-        n_epochs = self.results[best].n_epochs
-        for result in self.results:
-            if self._final_loss(result) < inf:
-                n_epochs = max(n_epochs, result.n_epochs)
-        return [
-            i
-            for i, result in enumerate(self.results)
-            if i == best or (self._final_loss(result) < inf and result.n_epochs == n_epochs)
-        ]
+        done = [i for i, loss in enumerate(losses) if loss < inf]
+        n_epochs = max((self.results[i].n_epochs for i in done), default=0)
+        return sorted({best, *(i for i in done if self.results[i].n_epochs == n_epochs)})
 
     @property
     def tree(self) -> NeuralTree:
@@ -175,15 +184,6 @@ class TreeFit:
         if self.output_factor != 1.0:
             tree = tree.with_output_scaling(0.0, self.output_factor)
         return tree if self.linear is None else self.linear.added_to(tree, self.linear_share)
-
-    def _final_loss(self, result: TrainingResult | None) -> float:
-        """Return the loss of the weights that were kept; infinite if they diverged."""
-        if result is None:
-            return inf
-        losses = result.history["val_loss" if self.settings.select else "train_loss"]
-        if result.status in ("diverged", "interrupted") or losses.size == 0:
-            return inf
-        return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
     def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
         """Return the loss, score and learning rate of each epoch: means over the starts kept.
@@ -194,8 +194,13 @@ class TreeFit:
             Returns the error of the best constant, from targets and weights. A score is 1 minus
             the error divided by this unit.
         """
-        kept = [self._curves(i) for i in self.kept]
-        figures = {name: np.mean([h[name] for h in kept], axis=0) for name in kept[0]}
+        parts = [[*self.earlier[i : i + 1], self.results[i]] for i in self.kept]
+        figures = {
+            name: np.mean(
+                [np.concatenate([p.history[name] for p in each]) for each in parts], axis=0
+            )
+            for name in HISTORY
+        }
         history = {}
         for kind, rows in {"train": self.rows, "val": self.validation}.items():
             if rows is not None:
@@ -203,14 +208,6 @@ class TreeFit:
                 history[f"{kind}_loss"] = figures[f"{kind}_loss"]
                 history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
         return {**history, "learning_rate": figures["learning_rate"]}
-
-    def _curves(self, i: int) -> dict[str, Array]:
-        """Return the figures of all epochs of a start."""
-        curves: dict[str, Array] = self.results[i].history
-        if not self.earlier:
-            return curves
-        before = self.earlier[i].history
-        return {name: np.concatenate([before[name], curve]) for name, curve in curves.items()}
 
     @property
     def n_epochs(self) -> int:
@@ -232,111 +229,93 @@ class TreeFit:
         That of a large table on disk is computed from some of its rows, at equal distances.
         """
         step = -(-len(rows) // SUFFICIENT_TARGETS) if rows.on_disk else 1
-        return of_targets(self._scaled(rows.y[::step]), rows.weight[::step])
-
-    def scaled_target(self, rows: Rows) -> FloatArray:
-        """Return the target of rows on the scale of the outputs of the tree."""
-        return self._scaled(rows.y)
-
-    def _scaled(self, target: FloatArray) -> FloatArray:
-        return target if self.target_scaling is None else self.target_scaling.apply(target)
+        target = rows.y[::step]
+        if self.target_scaling is not None:
+            target = self.target_scaling.apply(target)
+        return of_targets(target, rows.weight[::step])
 
 
-class FitBatch:
-    """Trees that are trained in one call of the core.
+def train_fits(
+    fits: Iterable[TreeFit],
+    rows: Rows,
+    n_threads: int,
+    *,
+    validation: Rows | None = None,
+    callback: Callable[[EpochState], Any] | None = None,
+    progress: Callable[[int], Any] | None = None,
+    n_starts: int | None = None,
+) -> None:
+    """Train trees in one call of the core, and leave the results in `fits`.
 
     Parameters
     ----------
     fits : iterable of TreeFit
         All on the table of the same rows. An iterator is asked for the next one when a thread
         becomes free, so that drawing trees and training them overlap.
-    n_starts : int
-        Number of starts of all trees together.
+    rows : Rows
+        Rows of the table that all trees are trained on.
+    n_threads : int
+    validation : Rows, optional
+        Validation rows of a table of their own, the same for all trees.
+    callback : callable, optional
+        Called after each epoch of each start.
+    progress : callable, optional
+        Called with the position of each tree that is done; a true value ends the training.
+    n_starts : int, optional
+        Number of starts of all trees together; by default that of a sequence.
 
-    Attributes
-    ----------
-    fits : list of TreeFit
-        Those whose training has begun, with their results.
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; the results up to then are kept.
     """
+    if isinstance(fits, Sequence):
+        n_starts = sum(len(fit.starts) for fit in fits)
+    owners: list[tuple[int, TreeFit, int]] = []  # tree and start of each job
 
-    def __init__(self, fits: Iterable[TreeFit], n_starts: int) -> None:
-        self.fits: list[TreeFit] = []
-        self._pending, self._n_starts = fits, n_starts
-        self._owner: list[tuple[int, int]] = []  # fit and start of each job
-
-    def jobs(self) -> Iterator[TrainingJob]:
-        """Yield the jobs of the starts of one tree after the other."""
-        for i, fit in enumerate(self._pending):
+    def jobs() -> Iterator[TrainingJob]:
+        for i, fit in enumerate(fits):
             fit.results = [None] * len(fit.starts)
-            self.fits.append(fit)
             for k, job in enumerate(fit.jobs):
-                self._owner.append((i, k))
+                owners.append((i, fit, k))
                 yield job
 
-    def train(
-        self,
-        rows: Rows,
-        validation: Rows | None,
-        n_threads: int,
-        callback: Callable[[EpochState], Any] | None = None,
-        progress: Callable[[int], Any] | None = None,
-    ) -> None:
-        """Train all trees, and leave the results in `fits`.
+    def job_done(job: int, result: TrainingResult) -> bool:
+        i, fit, k = owners[job]
+        fit.results[k] = result
+        assert progress is not None
+        return None not in fit.results and bool(progress(i))
 
-        Parameters
-        ----------
-        rows : Rows
-            Rows of the table that all trees are trained on.
-        validation : Rows or None
-            Validation rows of a table of their own, the same for all trees.
-        n_threads : int
-        callback : callable, optional
-            Called after each epoch of each start.
-        progress : callable, optional
-            Called with the position of each tree that is done; a true value ends the training.
+    def store(results: Sequence[TrainingResult]) -> None:
+        for (_, fit, k), result in zip(owners, results, strict=False):
+            fit.results[k] = result
 
-        Raises
-        ------
-        TrainingInterrupted
-            On Ctrl-C; the results up to then are kept.
-        """
-        held_out = None
-        if validation is not None:
-            held_out = validation.checked_table, validation.target, validation.sample_weight
-
-        def job_done(job: int, result: TrainingResult) -> bool:
-            i, k = self._owner[job]
-            self.fits[i].results[k] = result
-            is_done = None not in self.fits[i].results
-            return progress is not None and is_done and bool(progress(i))
-
-        try:
-            results = train_many(
-                self.jobs(),
+    held_out = None
+    if validation is not None:
+        held_out = validation.checked_table, validation.target, validation.sample_weight
+    try:
+        store(
+            train_many(
+                jobs(),
                 rows.checked_table,
                 rows.target,
                 validation=held_out,
                 n_threads=n_threads,
                 callback=callback,
                 progress=None if progress is None else job_done,
-                n_expected=self._n_starts,
+                n_expected=n_starts,
             )
-        except TrainingInterrupted as interruption:
-            self._store_results(interruption.results)
-            raise
-        self._store_results(results)
-        self._warn_of_divergence()
-
-    def _store_results(self, results: Sequence[TrainingResult]) -> None:
-        for (i, k), result in zip(self._owner, results, strict=False):
-            self.fits[i].results[k] = result
-
-    def _warn_of_divergence(self) -> None:
-        n_diverged = sum(fit.result.status == "diverged" for fit in self.fits if fit.is_done)
-        if n_diverged:
-            which = "the weights" if len(self.fits) == 1 else f"the weights of {n_diverged} trees"
-            warn_user(
-                f"{which} overflowed; the best finite weights before that were kept. A smaller "
-                "learning_rate or a clip_norm helps",
-                TrainingDiverged,
-            )
+        )
+    except TrainingInterrupted as interruption:
+        store(interruption.results)
+        raise
+    trained = {i: fit for i, fit, _ in owners if fit.is_done}
+    n_diverged = sum(fit.result.status == "diverged" for fit in trained.values())
+    if n_diverged:
+        n_trees = len({i for i, _, _ in owners})
+        which = "the weights" if n_trees == 1 else f"the weights of {n_diverged} trees"
+        warn_user(
+            f"{which} overflowed; the best finite weights before that were kept. A smaller "
+            "learning_rate or a clip_norm helps",
+            TrainingDiverged,
+        )

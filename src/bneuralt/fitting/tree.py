@@ -20,7 +20,7 @@ from bneuralt.fitting.readable import make_readable
 from bneuralt.fitting.recipe import may_try, resolve, size_to_draw, training_of
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import MIN_ROWS_TO_SPLIT, hold_out
-from bneuralt.fitting.train import FitBatch, TreeFit
+from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.fitting.trial import Trial, run_trial
 from bneuralt.model import Model, Recipe
 from bneuralt.model.scaling import Scaling
@@ -71,7 +71,7 @@ def fit_tree(problem: Problem, listen: Listen = silent) -> Model:
         with listen(Step("epoch", n_steps, describe)) as report:
             _train(searched, fit, report)
             model = kept(fit)
-            again = plan_refit(problem, fit)
+            again = plan_refit(problem, fit) if refits else None
             if again is not None:
                 _train(problem, again, report)
                 # what was searched is described by the first training
@@ -96,6 +96,8 @@ def _reduced(problem: Problem, recipe: Recipe, model: Model, linear: LinearPart 
     if recipe.n_weights is not None and not options.warm_start:
         tree = without_idle(problem, model.trees[0], model.scaling)
         model = model if tree is model.trees[0] else model.with_trees([tree])
+    if options.max_weights is None:
+        return model
     return limited(problem, recipe, model, rows.in_memory)
 
 
@@ -188,12 +190,13 @@ def _train(problem: Problem, fit: TreeFit, report: Report | None) -> None:
         stopped = stopped or report(state, 1.0 - error / unit, attributes_at(problem, state))
         return stopped
 
-    FitBatch([fit], len(fit.starts)).train(
+    train_fits(
+        [fit],
         fit.rows,
-        None if fit.validation_is_in_table else fit.validation,
         problem.options.n_threads,
-        report_epoch if report else None,
-        (lambda _: stopped) if report else None,
+        validation=None if fit.validation_is_in_table else fit.validation,
+        callback=report_epoch if report else None,
+        progress=(lambda _: stopped) if report else None,
     )
 
 
@@ -217,7 +220,7 @@ def fit_part_of_tree(problem: Problem) -> Model:
     recipe, before = resolve(problem), problem.before
     seed = problem.options.seed
     fit, state = plan_part(problem, recipe, 0, seed)
-    FitBatch([fit], 1).train(fit.rows, None, problem.options.n_threads)
+    train_fits([fit], fit.rows, problem.options.n_threads)
     return part_model(problem, recipe, [(fit, seed)], None if before is None else [state])
 
 

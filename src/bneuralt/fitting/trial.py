@@ -32,7 +32,7 @@ from bneuralt.fitting.recipe import may_be_linear, may_try, training_of
 from bneuralt.fitting.row_losses import RowLoss, row_loss
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import divided, fold_of_each
-from bneuralt.fitting.train import FitBatch, TreeFit
+from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.model import Recipe
 from bneuralt.model.scaling import fold
 from bneuralt.training import TrainingDiverged, TrainingResult, TrainingSettings
@@ -232,7 +232,7 @@ def run_trial(problem: Problem, recipe: Recipe) -> Trial:
     if growth.n_joined > 1:
         plan = plan_tree(problem, recipe, options.seed)
         size = size._replace(n_used=len(plan.starts))
-    if options.is_set("ramp_fraction"):
+    if "ramp_fraction" in options.explicit:
         if growth.ramp_fraction > 0.0:
             return _Attempt(problem, recipe, FULL).chosen()
         return _Attempt(problem, recipe, size, plan).chosen()
@@ -272,9 +272,7 @@ class _Attempt:
         fits = self._fits(parts, rng, size)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
-            FitBatch([fit for each in fits for fit in each], size.n_used * size.n_trees).train(
-                separate, None, problem.options.n_threads
-            )
+            train_fits([fit for each in fits for fit in each], separate, problem.options.n_threads)
         self.results = [fit.result for each in fits for fit in each]
         self.is_complete = all(result.status == "completed" for result in self.results)
         self.held_out = self._outputs([held_out for _, held_out in parts])
@@ -358,7 +356,7 @@ class _Attempt:
         if len(trees) == 1 or not self.problem.encoder.has_ramps:
             return fraction, best_shares(self.held_out, trees.mean(axis=0), expected)
         candidates = {0.5: trees.mean(axis=0), 0.0: trees[0], 1.0: trees[1]}
-        if options.is_set("plain_fraction"):
+        if "plain_fraction" in options.explicit:
             fraction = round(2 * fraction) / 2
             candidates = {fraction: candidates[fraction]}
         found = {f: best_shares(self.held_out, each, expected) for f, each in candidates.items()}
@@ -392,7 +390,7 @@ class _Attempt:
         recipe, options = self.recipe, self.problem.options
         part = None if self.linear is None else self.linear.part
         values, reason = self._values()
-        chosen = {name: value for name, value in values.items() if not options.is_set(name)}
+        chosen = {name: value for name, value in values.items() if name not in options.explicit}
         recipe = recipe.replaced(chosen, dict.fromkeys(chosen, reason))
         penalty = recipe.growth.linear_penalty
         if part is not None and penalty != part.penalty:

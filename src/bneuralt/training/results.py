@@ -68,8 +68,8 @@ class TrainingResult:
 
     Attributes
     ----------
-    tree : NeuralTree
-        The trained tree.
+    tree, start : NeuralTree
+        The trained tree, and the tree that was trained.
     history : dict of arrays
         One array per quantity (train_loss, train_error, val_loss, val_error, learning_rate) with
         one number per epoch; the training figures are running means over the updates of the epoch.
@@ -86,19 +86,18 @@ class TrainingResult:
     """
 
     def __init__(self, start: NeuralTree, result: _core.Result) -> None:
-        self._start = start
+        self.start = start
+        self.status: str = result.status
+        self.n_epochs: int = result.n_epochs
+        self.best_epoch: int | None = result.best_epoch if result.best_epoch >= 0 else None
+        self.seconds: float = result.seconds
         self._result = result
-
-    @property
-    def start(self) -> NeuralTree:
-        """The tree that was trained."""
-        return self._start
 
     # Made at first use: of many trees trained together, most are only compared by their scores.
     @cached_property
     def tree(self) -> NeuralTree:
         """The trained tree."""
-        return self._start.with_leaf_inputs(self._result.leaf_input, self._result.parameters)
+        return self.start.with_leaf_inputs(self._result.leaf_input, self._result.parameters)
 
     @property
     def moves(self) -> IntArray:
@@ -111,45 +110,15 @@ class TrainingResult:
         return dict(zip(HISTORY, self._result.history.T, strict=True))
 
     @property
-    def best_epoch(self) -> int | None:
-        """The epoch whose weights were selected, if any were."""
-        return self._result.best_epoch if self._result.best_epoch >= 0 else None
-
-    @property
-    def n_epochs(self) -> int:
-        """Epochs completed."""
-        return self._result.n_epochs
-
-    @property
-    def status(self) -> str:
-        """How the training ended."""
-        return self._result.status
-
-    @property
     def optimizer_state(self) -> OptimizerState:
         """State of the optimizer, to continue the training."""
         return OptimizerState(np.array(self._result.state), self._result.step)
 
-    @property
-    def seconds(self) -> float:
-        """Time of this training alone."""
-        return self._result.seconds
-
     def __getstate__(self) -> dict[str, Any]:
         """Return numbers and arrays in place of the core's object, which cannot be pickled."""
-        names = (
-            "parameters",
-            "state",
-            "step",
-            "status",
-            "n_epochs",
-            "best_epoch",
-            "history",
-            "leaf_input",
-            "moves",
-        )
-        plain = {name: getattr(self._result, name) for name in (*names, "seconds")}
-        return {"_start": self._start, "_result": SimpleNamespace(**plain)}
+        names = ("parameters", "state", "step", "history", "leaf_input", "moves")
+        plain = {name: getattr(self._result, name) for name in names}
+        return {**self.__dict__, "_result": SimpleNamespace(**plain)}
 
     def __repr__(self) -> str:
         return f"TrainingResult(status={self.status!r}, n_epochs={self.n_epochs})"

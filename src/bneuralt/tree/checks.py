@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.tree.activations import ACTIVATIONS, NAMES, n_activation_parameters
-from bneuralt.tree.layout import n_weights
+from bneuralt.tree.activations import (
+    ACTIVATIONS,
+    NAMES,
+    default_parameters,
+    n_activation_parameters,
+)
 
 __all__ = [
     "check_leaves",
@@ -48,11 +53,12 @@ def checked_integers(name: str, values: ArrayLike, dtype: type[np.integer[Any]])
         raise ValueError(f"{name} must have one dimension, not shape {array.shape}")
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, not {array.dtype}")
-    info = np.iinfo(dtype)
-    _check_all(
-        (array >= info.min) & (array <= info.max),
-        lambda i: f"{name}[{i}] is {array[i]}, which does not fit {info.dtype}",
-    )
+    if array.dtype != dtype:
+        info = np.iinfo(dtype)
+        _check_all(
+            (array >= info.min) & (array <= info.max),
+            lambda i: f"{name}[{i}] is {array[i]}, which does not fit {info.dtype}",
+        )
     return frozen(array, dtype)
 
 
@@ -133,13 +139,14 @@ def check_leaves(
 
 
 def checked_activation_parameters(
-    activation: IntArray, values: ArrayLike, are_trained: bool
+    activation: IntArray, values: ArrayLike | None, are_trained: bool
 ) -> FloatArray:
-    """Return a read-only copy of the parameters of all nodes' activations.
+    """Return a read-only copy of the parameters of all nodes' activations, by default of theirs.
 
     They must be in the ranges that the activations declare, unless they are trained: training may
     move them anywhere.
     """
+    values = default_parameters(activation) if values is None else values
     array = np.asarray(values, dtype=np.float64)
     counts = n_activation_parameters(activation)
     if array.shape != (counts.sum(),):
@@ -158,10 +165,8 @@ def checked_activation_parameters(
     return frozen(array, np.float64)
 
 
-def checked_parameters(
-    values: ArrayLike, n_nodes: int, n_outputs: int, n_leaves: int, n_trained: int
-) -> FloatArray:
-    """Return a read-only copy of the weights of a tree with these counts.
+def checked_parameters(values: ArrayLike, structure: _core.Structure, n_trained: int) -> FloatArray:
+    """Return a read-only copy of the weights of a tree.
 
     The last `n_trained` are parameters of activations.
     """
@@ -170,18 +175,19 @@ def checked_parameters(
         array = array.astype(np.float64)
     if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
         raise TypeError(f"parameters must be float64 or float32, not {array.dtype}")
-    n_expected = n_weights(n_nodes, n_outputs, n_leaves) + n_trained
-    if array.shape != (n_expected,):
+    if array.shape == (structure.n_parameters,) and np.isfinite(array).all():
+        return frozen(array, array.dtype.type)  # in native byte order
+    n_nodes, n_leaves = structure.child_start.size - 1, structure.leaf_start[-1]
+    n_outputs = structure.level_start[1]
+    if array.shape != (structure.n_parameters,):
         more = f", {n_trained} parameters of activations" if n_trained else ""
         raise ValueError(
-            f"parameters has shape {array.shape}, this tree needs ({n_expected},): {n_nodes} "
-            f"biases, {n_nodes - n_outputs} edges, {n_leaves} leaf weights{more}"
+            f"parameters has shape {array.shape}, this tree needs ({structure.n_parameters},): "
+            f"{n_nodes} biases, {n_nodes - n_outputs} edges, {n_leaves} leaf weights{more}"
         )
-    _check_all(
-        np.isfinite(array),
-        lambda i: f"parameters[{i}] is {array[i]}, {_place(i, n_nodes, n_outputs, n_leaves)}",
-    )
-    return frozen(array, array.dtype.type)  # in native byte order
+    i = int(np.argmin(np.isfinite(array)))
+    place = _place(i, n_nodes, n_outputs, n_leaves)
+    raise ValueError(f"parameters[{i}] is {array[i]}, {place}")
 
 
 def _place(i: int, n_nodes: int, n_outputs: int, n_leaves: int) -> str:

@@ -173,7 +173,7 @@ def summed_contributions(
     if method == "integrated_gradients":
         nodes, weights = np.polynomial.legendre.leggauss(n_steps)
         position, weight = (nodes + 1) / 2, weights / 2
-    result, problem = _core.shares(
+    result, problem = _core.attributions(
         tree.core,
         X,
         checked_baseline(baseline, tree.n_inputs).astype(tree.dtype),

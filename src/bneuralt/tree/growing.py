@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -182,16 +181,6 @@ class Growth(FrozenSettings):
     """
 
     names: ClassVar[tuple[str, ...]] = tuple(GROWTH_PARAMETERS)
-
-    @cached_property
-    def for_trees(self) -> Growth:
-        """The growth of trees and forests, with their automatic values in place of 'auto'."""
-        return self.filled(TREE_GROWTH)
-
-    @cached_property
-    def for_evolution(self) -> Growth:
-        """The growth of evolved trees, with their automatic values in place of 'auto'."""
-        return self.filled(EVOLVED_GROWTH)
 
     @property
     def determines_size(self) -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
-from bneuralt.tree.activations import NAMES, default_parameters
+from bneuralt.tree.activations import NAMES
 from bneuralt.tree.checks import (
     check_leaves,
     check_nodes,
@@ -101,18 +101,20 @@ class NeuralTree(TreeShape):
         activation = checked_integers("activation", self.activation, np.uint8)
         leaf_parent = checked_integers("leaf_parent", self.leaf_parent, np.int32)
         leaf_input = checked_integers("leaf_input", self.leaf_input, np.int32)
-        check_nodes(parent, activation, k)
-        check_leaves(parent, leaf_parent, leaf_input, n_inputs, k)
-        phi = self.activation_parameters
-        phi = checked_activation_parameters(
-            activation,
-            default_parameters(activation) if phi is None else phi,
-            bool(self.trains_activations),
-        )
-        trains = bool(self.trains_activations) and phi.size > 0
-        structure = _core.Structure(
-            n_inputs, k, parent, activation, leaf_parent, leaf_input, phi, trains
-        )
+        trains = bool(self.trains_activations)
+        try:
+            phi = checked_activation_parameters(activation, self.activation_parameters, trains)
+            trains = trains and phi.size > 0
+            structure = _core.Structure(
+                n_inputs, k, parent, activation, leaf_parent, leaf_input, phi, trains
+            )
+            n_children = np.diff(structure.child_start) + np.diff(structure.leaf_start)
+            if not n_children.all():
+                raise ValueError("a function node has no child")
+        except (IndexError, ValueError):
+            check_nodes(parent, activation, k)  # these two name the first invalid place
+            check_leaves(parent, leaf_parent, leaf_input, n_inputs, k)
+            raise
         self.__dict__.update(
             n_inputs=n_inputs,
             n_outputs=k,
@@ -129,9 +131,7 @@ class NeuralTree(TreeShape):
     def _set_parameters(self, parameters: ArrayLike) -> None:
         """Check and store the weights, the only part that trees of one structure do not share."""
         n_trained = self.activation_parameters.size if self.trains_activations else 0
-        checked = checked_parameters(
-            parameters, self.parent.size, self.n_outputs, self.leaf_parent.size, n_trained
-        )
+        checked = checked_parameters(parameters, self.structure, n_trained)
         self.__dict__["parameters"] = checked
         if n_trained:
             self.__dict__["activation_parameters"] = frozen(checked[-n_trained:], np.float64)

@@ -151,9 +151,10 @@ class GeneticEstimator(SearchedTree):
     )
 
     def _options(self) -> Options:
+        options = super()._options()
         return replace(
-            super()._options(),
-            loss="squared_error",
+            options,
+            training=options.training.set_params(loss="squared_error"),
             scale="minmax",
             trains=False,
             class_task=SoftmaxClasses,

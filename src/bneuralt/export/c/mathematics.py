@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from string import Template
@@ -19,7 +19,7 @@ from bneuralt.export.printer import (
     Printer,
     needed_helpers,
 )
-from bneuralt.expressions import Expression, variable
+from bneuralt.expressions import Expression, constant, variable
 from bneuralt.expressions.operations import CELLS
 
 __all__ = ["CMath"]
@@ -148,6 +148,23 @@ class CMath(Printer):
         """Return a number as a literal."""
         text = real(value, self.is_float)
         return Code(text, "sign" if text[0] == "-" else "atom")
+
+    def scalar(self, expression: Expression, variables: Mapping[str, Code] | None = None) -> Code:
+        """Return the code of an expression; two functions take the negative of their argument."""
+        (inner,) = expression.arguments[:1] or (expression,)
+        if inner.operation == "multiply" and inner.arguments[0] == constant(-1.0):
+            part = inner.arguments[1]
+            if expression.operation == "sigmoid":
+                return Code(f"{self.name}_logistic({self.scalar(part, variables)})")
+            if expression.operation == "exp" and part.operation == "square":
+                return Code(f"{self.name}_bell({self.scalar(part.arguments[0], variables)})")
+        return super().scalar(expression, variables)
+
+    def operation(self, expression: Expression, parts: Sequence[Code]) -> Code:
+        """Return an operation on code; a curve is a function of the file."""
+        if expression.operation == "curve":
+            return Code(f"{self.name}_{expression.value}({', '.join(parts)})")
+        return super().operation(expression, parts)
 
     def text(
         self, expression: Expression, cell: Mapping[str, str] | None = None, **names: str

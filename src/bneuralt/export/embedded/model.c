@@ -59,7 +59,7 @@ static inline void ${NAME}_tree(const uint16_t **shapes, const $real **weights, 
 $cases
         }
         if (kind & $is_output) {
-            *y++ = z$affine;
+            *y++ = z;
             left--;
         } else {
             *top++ = z;
@@ -76,30 +76,16 @@ $link    for (k = 0; k < $n_outputs; k++)
         sums[k] += y[k];
 }
 /* ---- CODE ---- */
-static inline $real ${NAME}_activation(int kind, $real slope, $real z)
+static inline $real ${NAME}_activation(int kind, $real z)
 {
-    return kind == 1   ? ${NAME}_logistic(z)
-           : kind == 2 ? ${NAME}_bell(z)
-           : kind == 3 ? (z > 0 ? z : slope * z)
-$curves                       : z;
-}
-
-/* The difference quotient of an activation, or its slope for differences close to 0. */
-static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
-{
-    const $real dz = z - from, middle = (z + from) * 0.5$f;
-    if (dz > $small || dz < -$small)
-        return (${NAME}_activation(kind, slope, z) - ${NAME}_activation(kind, slope, from)) / dz;
-    if (kind == 0 || kind == 3)
-        return kind == 3 && z <= 0 ? slope : 1.0$f;
-    return (${NAME}_activation(kind, slope, middle + $small)
-            - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
+    return $activations;
 }
 
 /* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
 static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_t (*node)[3],
-                                             const $real (*number)[4], const uint16_t (*leaf)[2],
-                                             const $real *weight, const $real *in, $real *out)
+                                             const $real (*number)[6], const uint16_t (*leaf)[2],
+                                             const $real *weight, const $real *in, $real *out,
+                                             $real *mean)
 {
     static const $real baseline[$n_inputs] = {$baseline};
     static const uint16_t feature[$n_inputs] = {$feature};
@@ -109,13 +95,17 @@ static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_
         z[i] = number[i][0];
     for (i = 0; i < size[1]; i++)
         z[leaf[i][0]] += weight[i] * in[leaf[i][1]];
-    for (i = size[0] - 1; i >= $n_outputs; i--)
-        z[node[i][1]] += number[i][1] * ${NAME}_activation(node[i][0], number[i][2], z[i]);
-    for (i = 0; i < size[0]; i++) {
-        factor[i] = number[i][1] * ${NAME}_quotient(node[i][0], number[i][2], z[i], number[i][3]);
+    for (i = size[0] - 1; i >= 0; i--) {
+        const $real *at = number[i] + 1; /* weight, and sum, value, slope, bend of the baseline */
+        const $real h = ${NAME}_activation(node[i][0], z[i]), dz = z[i] - at[1];
+        factor[i] = at[0] * (dz > $small || dz < -$small ? (h - at[2]) / dz : at[3] + at[4] * dz);
         if (i >= $n_outputs)
-            factor[i] *= factor[node[i][1]];
+            z[node[i][1]] += at[0] * h;
+        else
+            mean[i] += h / $n_trees;
     }
+    for (i = $n_outputs; i < size[0]; i++)
+        factor[i] *= factor[node[i][1]];
     for (i = 0; i < size[1]; i++) {
         const int j = leaf[i][1];
         out[node[leaf[i][0]][2] * $n_features + feature[j]] +=
@@ -125,12 +115,19 @@ static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_
 
 $tables
 /* ---- CONTRIBUTIONS ---- */
-    $real in[$n_inputs];
+    $real in[$n_inputs], mean[$n_outputs] = {0};
     int i;
     for (i = 0; i < $n_features * $n_outputs; i++)
         out[i] = 0;
     ${NAME}_encode(x, in);
-$calls
+$calls$link
+/* ---- THROUGH_LINK ---- */
+    for (i = 0; i < $n_features * $n_outputs; i++) {
+        static const $real start[$n_outputs][4] = {$starts};
+        const $real *at = start[i / $n_features], z = mean[i / $n_features];
+        const $real h = $of_mean, dz = z - at[0];
+        out[i] *= dz > $small || dz < -$small ? (h - at[1]) / dz : at[2] + at[3] * dz;
+    }
 /* ---- ENCODE ---- */
 /* The inputs of the trees for a row. */
 static inline void ${NAME}_encode(const $feature *x, $input *in)

@@ -6,7 +6,7 @@ the inputs that columns of numbers become, are translated together: their number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bneuralt.export.printer import EXP_LIMITS, representable
 from bneuralt.expressions import Expression
 from bneuralt.expressions.operations import CELLS
 
-__all__ = ["EXACT_OPERATORS", "OPERATORS", "form", "translate"]
+__all__ = ["EXACT_OPERATORS", "OPERATORS", "translate"]
 
 
 def _exp(graph: Graph, a: str) -> str:
@@ -73,21 +73,6 @@ OPERATORS: dict[str, str | Callable[..., str]] = {
 EXACT_OPERATORS = {**OPERATORS, "sigmoid": _exact_sigmoid}
 
 
-def form(expression: Expression) -> Hashable:
-    """Return a key that is equal for expressions that can be translated together.
-
-    Examples
-    --------
-    >>> from bneuralt.expressions import tanh, variable
-    >>> z = variable("z")
-    >>> form(2 * tanh(z)) == form(3 * tanh(z)), form(2 * tanh(z)) == form(2 * z)
-    (True, False)
-    """
-    if expression.is_constant or expression.operation in CELLS:
-        return expression.operation
-    return expression.operation, expression.value, tuple(map(form, expression.arguments))
-
-
 def translate(
     graph: Graph,
     expressions: Sequence[Expression],
@@ -122,7 +107,9 @@ def translate(
         translate(graph, parts, variables, read, operators)
         for parts in zip(*(e.arguments for e in expressions), strict=True)
     ]
-    operator = operators[first.operation]
+    operator = operators.get(first.operation)
+    if operator is None:
+        raise ValueError(f"ONNX has no operator for the operation {first.operation!r}")
     if isinstance(operator, str):
         return graph(operator, *arguments)
     return operator(graph, *arguments, *(() if first.value is None else (first.value,)))

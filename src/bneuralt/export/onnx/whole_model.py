@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import IntArray
-from bneuralt.export.contributions import is_difference
+from bneuralt.export.contributions import SMALL
+from bneuralt.export.grouped import form
 from bneuralt.export.onnx.cell_readers import CellReader, cell_types
-from bneuralt.export.onnx.contribution_nodes import add_contributions
 from bneuralt.export.onnx.graph import Graph, Result
-from bneuralt.export.onnx.levels import add_trees
-from bneuralt.export.onnx.operation_nodes import form, translate
+from bneuralt.export.onnx.operation_nodes import translate
+from bneuralt.export.onnx.vectors import Vectors
+from bneuralt.export.program import Program
 from bneuralt.model import Model
-from bneuralt.training.losses import SOFTMAX
 
 __all__ = ["add_model", "class_labels", "to_onnx"]
 
@@ -71,31 +70,38 @@ def add_model(
     list of (Result, str)
         Declarations of the outputs, and the names of their results in the graph.
     """
-    model = model.simplified()
-    inputs, positions = _inputs(graph, model, CellReader(graph, model, columns))
-    trees = add_trees(graph, model.trees, inputs, positions)
-    results = _results(graph, model, trees.outputs)
+    small = SMALL[graph.dtype.itemsize]
+    program = Program.of(model, contributions=contributions, has_functions=False, small=small)
+    names, inputs = _inputs(graph, program, columns)
+    vectors = Vectors(graph, inputs, names, program.after_inputs)
+    results = _results(graph, program, vectors)
     if contributions:
-        values = graph.cast(add_contributions(graph, model, trees, positions), np.float32)
-        is_single = model.n_outputs == 1 or is_difference(model)
-        outputs: list[int | str] = [] if is_single else [model.n_outputs]
-        shape = ["n_rows", *outputs, len(model.columns)]
-        results.append((Result("contributions", np.float32, shape), values))
+        entries = [value for row in program.contributions for value in row]
+        shape: list[int] = [len(program.contributions), len(program.model.columns)]
+        shape = shape[1:] if shape[0] == 1 else shape
+        values = graph("Reshape", vectors.columns(entries), [-1, *shape])
+        result = Result("contributions", np.float32, ["n_rows", *shape])
+        results.append((result, graph.cast(values, np.float32)))
     return results
 
 
-def _inputs(graph: Graph, model: Model, read: CellReader) -> tuple[str, IntArray]:
-    """Add the inputs of the trees, those of one form at once; return the column of each one."""
-    groups: dict[object, list[int]] = {}
-    for i, entry in enumerate(model.inputs):
-        groups.setdefault(form(entry.expression), []).append(i)
-    parts = []
-    for group in groups.values():
-        columns = model.column_of_input[group].tolist()
-        expressions = [model.inputs[i].expression for i in group]
-        parts.append(translate(graph, expressions, {}, partial(read, columns)))
-    order = np.concatenate([np.array(group) for group in groups.values()])
-    return graph.side_by_side(parts), np.argsort(order)
+def _inputs(graph: Graph, program: Program, columns: str | list[str]) -> tuple[list[str], str]:
+    """Add the inputs of the trees, those of one form at once; return their names."""
+    model = program.model
+    read, groups = CellReader(graph, model, columns), dict[object, list[int]]()
+    for i in model.used_inputs.tolist() or [0]:
+        groups.setdefault(form(model.inputs[i].expression), []).append(i)
+    parts = [
+        translate(
+            graph,
+            [model.inputs[i].expression for i in group],
+            {},
+            partial(read, model.column_of_input[group].tolist()),
+        )
+        for group in groups.values()
+    ]
+    names = [f"i{i}" for group in groups.values() for i in group]
+    return names, graph.side_by_side(parts)
 
 
 # -- outputs ------------------------------------------------------------------------------
@@ -110,9 +116,9 @@ def class_labels(model: Model) -> list[int] | list[str]:
     return list(model.output_names)
 
 
-def _results(graph: Graph, model: Model, outputs: str) -> list[tuple[Result, str]]:
-    k = model.n_outputs
-    values = _predictions(graph, model, outputs)
+def _results(graph: Graph, program: Program, vectors: Vectors) -> list[tuple[Result, str]]:
+    model, k = program.model, program.model.n_outputs
+    values = vectors.columns(program.predictions)
     numbers = graph.cast(values, np.float32)
     if model.task == "numbers":
         return [(Result("variable", np.float32, ["n_rows", k]), numbers)]
@@ -120,31 +126,13 @@ def _results(graph: Graph, model: Model, outputs: str) -> list[tuple[Result, str
     if model.task == "labels":
         is_likely = graph.cast(graph("Greater", values, 0.5), np.int64)
         return [(Result("label", np.int64, ["n_rows", k]), is_likely), probabilities]
-    position = graph("ArgMax", outputs if model.decides_by_outputs else values, axis=1, keepdims=0)
+    scores = vectors.columns(program.scores)
+    if program.is_log_odds:
+        is_second = graph.cast(graph("Greater", scores, 0.0), np.int64)
+        position = graph("Squeeze", is_second, [1])
+    else:
+        position = graph("ArgMax", scores, axis=1, keepdims=0)
     labels = class_labels(model)
     is_text = isinstance(labels[0], str)
     label = graph("Gather", graph.constant(labels, object if is_text else np.int64), position)
     return [(Result("label", str if is_text else np.int64, ["n_rows"]), label), probabilities]
-
-
-def _predictions(graph: Graph, model: Model, outputs: str) -> str:
-    """Add probabilities or numbers."""
-    n_trees = len(model.trees)
-    if n_trees == 1:
-        return _linked(graph, model, outputs)
-    each = graph("Reshape", outputs, [-1, n_trees, model.n_outputs])
-    if model.averages == "outputs":
-        return _linked(graph, model, _mean(graph, each, n_trees))
-    return _mean(graph, _linked(graph, model, each), n_trees)
-
-
-def _mean(graph: Graph, values: str, n_trees: int) -> str:
-    total = graph("ReduceSum", values, [1], keepdims=0)
-    return graph("Div", total, float(n_trees))
-
-
-def _linked(graph: Graph, model: Model, outputs: str) -> str:
-    """Add the link; the last axis is that of the outputs."""
-    if model.link == SOFTMAX:  # one operator instead of seven
-        return graph("Softmax", outputs, axis=-1)
-    return translate(graph, [model.link], {"outputs": outputs})

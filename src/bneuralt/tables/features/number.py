@@ -194,7 +194,9 @@ class NumberFeature(Feature):
             number = number._replace(expression=minimum(maximum(value, low), high), range=limited)
         gaps = [gap_input(name, NUMBER, self.sentinels)] if self.has_gaps else []
         ends = rounded_ends(self.ramps)
-        ramps = [_ramp_input(name, value, ramp, ends) for ramp in self.ramps]
+        is_clock = self.notation is not None and self.notation.is_clock
+        text = _time_text if is_clock else _end_text
+        ramps = [_ramp_input(name, value, ramp, ends, text) for ramp in self.ramps]
         return [number, *ramps, *_curve_inputs(name, value, self.curves, limits), *gaps]
 
     @property
@@ -372,13 +374,40 @@ def _checked_numbers(value: Any, key: str, n: int | None) -> tuple[float, ...]:
     return tuple(checked_number(number, key) for number in value)
 
 
-def _ramp_input(name: str, value: Expression, ramp: Ramp, ends: dict[float, float]) -> Input:
-    """Return the input of a ramp of a column."""
+def _ramp_input(
+    name: str,
+    value: Expression,
+    ramp: Ramp,
+    ends: dict[float, float],
+    text: Callable[[float], str],
+) -> Input:
+    """Return the input of a ramp of a column; `text` writes its ends."""
     start, end = ramp.start, ramp.end
-    entry = f"{ends[start]:.15g} to {ends[end]:.15g}"
+    entry = f"{text(ends[start])} to {text(ends[end])}"
     rise = (value - start) * (1.0 / (end - start))
     limited = minimum(maximum(rise, 0.0), 1.0)
     return Input(entry, f"{name} from {entry}", limited, ramp.mean, (0.0, 1.0), is_drawn=False)
+
+
+def _end_text(end: float) -> str:
+    """Return a number with 15 digits, or with more where a ramp of large numbers is narrow."""
+    text = f"{end:.15g}"
+    return text if float(text) == end else repr(float(end))
+
+
+def _time_text(hours: float) -> str:
+    """Return hours as a time of the day, as people write it, if it has whole seconds.
+
+    Examples
+    --------
+    >>> _time_text(9.8), _time_text(12.63), _time_text(0.12345)
+    ('9:48', '12:37:48', '0.12345')
+    """
+    seconds = round(3600 * hours)
+    if seconds < 0 or abs(seconds - 3600 * hours) > 1e-6:
+        return _end_text(hours)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes // 60}:{minutes % 60:02}" + f":{seconds:02}" * bool(seconds)
 
 
 def _curve_inputs(

@@ -11,7 +11,7 @@ from bneuralt.fitting.capacity import MAX_ROWS_JOINED, N_JOINED, n_epochs_joined
 from bneuralt.fitting.plan import plan_tree
 from bneuralt.fitting.problem import read_problem
 from bneuralt.fitting.recipe import resolve
-from bneuralt.fitting.train import FitBatch
+from bneuralt.fitting.train import train_fits
 
 
 def table(n_rows=120, seed=0):
@@ -25,7 +25,7 @@ def planned(model, X, y):
 
 def trained(model, X, y):
     fit = planned(model, X, y)
-    FitBatch([fit], len(fit.starts)).train(fit.rows, None, 1)
+    train_fits([fit], fit.rows, 1)
     return fit
 
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "../threads.hpp"
-#include "pulse.hpp"
+#include "../../threads.hpp"
+#include "../interrupts.hpp"
 #include "rows.hpp"
 
 namespace bnt::BNT_ISA {
@@ -54,22 +54,21 @@ ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_t
     ThreadTeam team(std::min(n_threads, n_items));
     const size_t block = size_t(table.n_inputs()) * R;
     Buffer<T> buffer(size_t(team.size()) * (block + room));
-    Pulse pulse(hooks);
-    std::atomic<bool> stop{false};
+    Interrupts interrupts(hooks);
     Lowest bad_input(table.n_rows), bad_output(table.n_rows);
     team.each(n_items, [&](int item, int thread) {
         T* x = buffer.get() + size_t(thread) * (block + room);
         const int64_t last = std::min(table.n_rows, (item + 1) * rows_per_item);
-        for (int64_t row = item * rows_per_item; row < last && !stop; row += R) {
+        for (int64_t row = item * rows_per_item; row < last && !interrupts.stopped(); row += R) {
             const int count = int(std::min<int64_t>(R, last - row));
             load_block<T, R>(table, nullptr, row, count, x);
             if (!all_finite(x, int64_t(table.n_inputs()) * R)) return bad_input.offer(row);
             if (!f(x, x + block, row, count)) bad_output.offer(row);
         }
-        if (thread == 0 && pulse.interrupted()) stop = true;
+        interrupts.interrupted(thread);
     });
     ForwardProblem problem;
-    problem.interrupted = stop;
+    problem.interrupted = interrupts.stopped();
     if (bad_input.get() < table.n_rows)
         problem.input =
             find_not_finite<T>(table, bad_input.get(), std::min(table.n_rows, bad_input.get() + R));

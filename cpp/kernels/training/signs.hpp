@@ -1,7 +1,7 @@
 // Weights with a prescribed sign: after each update, those on the wrong side of 0 are set to 0.
 #pragma once
 
-#include "memory.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 

@@ -3,13 +3,13 @@
 
 #include <optional>
 
-#include "../order.hpp"
-#include "backward.hpp"
+#include "../../random.hpp"
+#include "../interrupts.hpp"
+#include "../passes/backward.hpp"
+#include "../passes/online.hpp"
+#include "../passes/shuffled.hpp"
 #include "moves.hpp"
-#include "online.hpp"
 #include "optimizers.hpp"
-#include "permuted.hpp"
-#include "pulse.hpp"
 #include "scoring.hpp"
 #include "signs.hpp"
 
@@ -41,9 +41,11 @@ class BatchGradient final : public Gradient<T> {
 
   public:
     BatchGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
-                  const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size, Pulse* pulse)
-        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
-          n_chunks_(chunks(batch_size)), n_inputs_(sample.table().n_inputs()),
+                  const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size,
+                  Interrupts& interrupts)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
+          interrupts_(interrupts), n_chunks_(chunks(batch_size)),
+          n_inputs_(sample.table().n_inputs()),
           room_(size_t(n_inputs_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
           memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
           scores_(n_chunks_), used_(n_inputs_) {
@@ -107,7 +109,7 @@ class BatchGradient final : public Gradient<T> {
             if (R == kSmallBatch || b == first)
                 BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
             else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
-            if (thread == 0 && b + 1 < end && pulse_ && pulse_->interrupted()) break;
+            if (b + 1 < end && interrupts_.interrupted(thread)) break;
         }
         scores_[chunk] = score;
     }
@@ -117,7 +119,7 @@ class BatchGradient final : public Gradient<T> {
     const SampleView<T>& sample_;
     const LossRule<T>& rule_;
     ThreadTeam& team_;
-    Pulse* pulse_;
+    Interrupts& interrupts_;
     int n_chunks_, n_inputs_;
     size_t room_;
     Buffer<T> memory_, gradients_;
@@ -126,7 +128,7 @@ class BatchGradient final : public Gradient<T> {
 };
 
 // The gradient of one row, by the kernels that run along the levels of the tree: OneRow, or
-// PermutedRow where it fits.
+// ShuffledRow where it fits.
 template <class T, class Row = OneRow<T>>
 class RowGradient final : public Gradient<T> {
   public:
@@ -169,7 +171,7 @@ int useful_threads(const TrainingTask<T>& task, int64_t batch_size) {
 template <class T>
 class Trainer {
     static constexpr int W = Simd<T>::lanes;
-    static constexpr int64_t kWorkPerPulse = 100'000;  // weights times rows, some 50 microseconds
+    static constexpr int64_t kWorkPerCheck = 100'000;  // weights times rows, some 50 microseconds
 
   public:
     Trainer(const TrainingTask<T>& task, const Hooks& hooks)
@@ -180,11 +182,11 @@ class Trainer {
           batch_size_(settings_.batch_size > 0 && settings_.batch_size < sample_.size()
                           ? settings_.batch_size
                           : sample_.size()),
-          team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
-          signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size),
-          ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
-          order_(sample_.size()),
-          mover_(t_, layout_, sample_, rule_, team_, pulse_, task.may_move_to, task.moves_by_node) {
+          team_(useful_threads(task, batch_size_)), interrupts_(hooks),
+          optimizer_(settings_, layout_), signs_(t_, layout_, task.signs), theta_(layout_.size),
+          plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
+          order_(sample_.size()), mover_(t_, layout_, sample_, rule_, team_, interrupts_,
+                                         task.may_move_to, task.moves_by_node) {
         t_.leaf_input = leaf_input_.get();
         copy_inputs(leaf_input_.get(), task.leaf_input);
         if (batch_size_ > 1) sample_.keep_copy();
@@ -212,9 +214,9 @@ class Trainer {
 
     // The kernels for one row use neither threads nor blocks, and are faster.
     void online_epochs() {
-        if constexpr (PermutedRow<T>::possible)
-            if (PermutedRow<T>::fits(t_)) {
-                RowGradient<T, PermutedRow<T>> gradient(t_, layout_, sample_, rule_);
+        if constexpr (ShuffledRow<T>::possible)
+            if (ShuffledRow<T>::fits(t_)) {
+                RowGradient<T, ShuffledRow<T>> gradient(t_, layout_, sample_, rule_);
                 return epochs(gradient);
             }
         RowGradient<T> gradient(t_, layout_, sample_, rule_);
@@ -223,7 +225,7 @@ class Trainer {
 
     template <int R>
     void batch_epochs() {
-        BatchGradient<T, R> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
+        BatchGradient<T, R> gradient(t_, layout_, sample_, rule_, team_, batch_size_, interrupts_);
         epochs(gradient);
     }
 
@@ -237,7 +239,7 @@ class Trainer {
         for (int epoch = 0; epoch < settings_.max_epochs; ++epoch) {
             epoch_ = epoch;
             const Score score = one_epoch(gradient, scorer ? &*scorer : nullptr);
-            if (pulse_.interrupted()) return finish(Status::interrupted);
+            if (interrupts_.interrupted()) return finish(Status::interrupted);
             if (!std::isfinite(score.loss) || !all_finite(theta_.get(), layout_.size))
                 return finish(Status::diverged);
             outcome_.n_epochs = epoch + 1;
@@ -251,18 +253,18 @@ class Trainer {
         epoch_order(task_.seed, uint64_t(epoch_), sample_.size(), settings_.block_rows,
                     order_.get(), hooks_);
         Score score;
-        int64_t until_pulse = 0;
+        int64_t until_check = 0;
         for (int64_t first = 0; first < sample_.size(); first += batch_size_) {
             const int64_t n = std::min(batch_size_, sample_.size() - first);
             score.add(update(gradient, order_.get() + first, n));
             if (scorer) select_after_update(*scorer);
             if (updates_ == next_move_) {
                 move_leaves(gradient);
-                until_pulse = 0;  // moving takes as long as many updates
+                until_check = 0;  // moving takes as long as many updates
             }
-            if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
-                until_pulse = scorer ? 0 : kWorkPerPulse / (batch_size_ * n_parameters(t_));
-                if (pulse_.interrupted()) return score;
+            if (--until_check < 0) {  // the clock costs as much as a tenth of a small update
+                until_check = scorer ? 0 : kWorkPerCheck / (batch_size_ * n_parameters(t_));
+                if (interrupts_.interrupted()) return score;
             }
         }
         if (settings_.repeat_first_row) {
@@ -280,7 +282,7 @@ class Trainer {
             at = ahead_.get();
         }
         const Score score = gradient.compute(at, rows, n, gradient_.get());
-        if (pulse_.stopped()) return score;  // the gradient may be that of a part of the rows
+        if (interrupts_.stopped()) return score;  // the gradient may be that of a part of the rows
         if (settings_.clip_norm > 0) clip();
         optimizer_.step(theta_.get(), gradient_.get(), rate());
         signs_.project(theta_.get());
@@ -333,10 +335,13 @@ class Trainer {
     }
 
     void clip() {
-        double square = 0;
-        for (int i = 0; i < layout_.size; ++i)
-            square += double(gradient_[i]) * double(gradient_[i]);
-        const double norm = std::sqrt(square);
+        double squares[W] = {};  // so that no addition waits for another
+        for (int i = 0; i < layout_.size; i += W)
+            for (int k = 0; k < W; ++k)
+                squares[k] += double(gradient_[i + k]) * double(gradient_[i + k]);
+        double sum = 0;
+        for (const double square : squares) sum += square;
+        const double norm = std::sqrt(sum);
         if (norm <= settings_.clip_norm) return;
         const T factor = T(settings_.clip_norm / norm);
         for (int i = 0; i < layout_.size; ++i) gradient_[i] *= factor;
@@ -361,8 +366,9 @@ class Trainer {
                            t_.n_leaves};
         layout_.unpack(theta_.get(), plain_.get());
         if (validation_.size() > 0) {
-            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_, pulse_);
-            if (pulse_.stopped()) return interrupted_while_scoring();
+            const Score val =
+                score_sample<T, 32>(t_, weights(), validation_, rule_, team_, interrupts_);
+            if (interrupts_.stopped()) return interrupted_while_scoring();
             report.val_loss = val.loss / val.weight;
             report.val_error = val.error / val.weight;
             if (settings_.select == Select::epoch) {
@@ -425,7 +431,7 @@ class Trainer {
     Layout layout_;
     int64_t batch_size_;
     ThreadTeam team_;
-    Pulse pulse_;
+    Interrupts interrupts_;
     Optimizer<T> optimizer_;
     SignProjection<T> signs_;
     Buffer<T> theta_, plain_, ahead_, gradient_, best_;

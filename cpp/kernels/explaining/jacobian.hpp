@@ -1,8 +1,8 @@
 // The derivative of the outputs by each parameter, row by row.
 #pragma once
 
-#include "blocks.hpp"
-#include "forward.hpp"
+#include "../passes/blocks.hpp"
+#include "../passes/forward.hpp"
 
 namespace bnt::BNT_ISA {
 

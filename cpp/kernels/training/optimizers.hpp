@@ -5,15 +5,41 @@
 // weights. epsilon stands inside the square root in all adaptive rules, as in the paper.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <optional>
 
-#include "memory.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 
-// Numbers of one update that all rules need: the rate, and the number of the update from 1.
+// Numbers of one update: the rate, and the powers of the first two parameters whose exponent is the
+// number of the update from 1, for rules that declare `corrects_start`.
 struct Update {
-    double rate, count;
+    double rate, power[2];
+};
+
+// x^n for n = 1, 2, ..., as the product of x^(64 i) and x^j: a call of std::pow for each update
+// takes a tenth of an online update.
+class Powers {
+    static constexpr int64_t kStep = 64;
+
+  public:
+    explicit Powers(double x) : x_(x) {
+        for (int64_t j = 0; j < kStep; ++j) low_[j] = std::pow(x, double(j));
+    }
+
+    double operator()(int64_t n) {
+        if (n / kStep != i_) {
+            i_ = n / kStep;
+            high_ = std::pow(x_, double(i_ * kStep));
+        }
+        return high_ * low_[n % kStep];
+    }
+
+  private:
+    double x_, high_ = 1, low_[kStep];
+    int64_t i_ = 0;
 };
 
 struct GradientDescent {
@@ -119,14 +145,15 @@ struct Adam {
                                                           {"epsilon", 1e-8, Range::positive}}};
     static constexpr int n_state = 2;
     static constexpr bool looks_ahead = false;
+    static constexpr bool corrects_start = true;
 
     template <class T>
     struct For {
         T keep1, take1, keep2, take2, rate1, correct2, epsilon;
         For(const double* p, Update u)
             : keep1(T(p[0])), take1(T(1 - p[0])), keep2(T(p[1])), take2(T(1 - p[1])),
-              rate1(T(u.rate / (1 - std::pow(p[0], u.count)))),
-              correct2(T(1 / (1 - std::pow(p[1], u.count)))), epsilon(T(p[2])) {}
+              rate1(T(u.rate / (1 - u.power[0]))), correct2(T(1 / (1 - u.power[1]))),
+              epsilon(T(p[2])) {}
         BNT_INLINE Vec<T> operator()(Vec<T> theta, Vec<T> g, Vec<T>* s) const {
             s[0] = keep1 * s[0] + take1 * g;
             s[1] = keep2 * s[1] + take2 * (g * g);
@@ -137,6 +164,7 @@ struct Adam {
 
 // The authors' program never counts its steps: the correction is that of step 1.
 struct PaperAdam : Adam {
+    static constexpr bool corrects_start = false;
     static constexpr const char* name = "adam_paper";
     static constexpr const char* title = "PaperAdam";
     static constexpr const char* about =
@@ -146,7 +174,7 @@ struct PaperAdam : Adam {
                                                           {"epsilon", 1e-8, Range::positive}}};
     template <class T>
     struct For : Adam::For<T> {
-        For(const double* p, Update u) : Adam::For<T>(p, {u.rate, 1}) {}
+        For(const double* p, Update u) : Adam::For<T>(p, {u.rate, {p[0], p[1]}}) {}
     };
 };
 
@@ -163,6 +191,8 @@ class Optimizer {
             static_assert(O::n_state <= kMaxState);
             n_state_ = O::n_state;
             looks_ahead_ = O::looks_ahead;
+            if constexpr (requires { requires O::corrects_start; })
+                powers_ = {Powers(s.optimizer.parameters[0]), Powers(s.optimizer.parameters[1])};
         });
         for (int i = 0; i < n_state_; ++i) state_[i] = Buffer<T>(layout.size);
     }
@@ -187,7 +217,7 @@ class Optimizer {
     bool looks_ahead() const { return looks_ahead_; }
 
     void look_ahead(const T* theta, T* ahead) const {
-        with({0, 1}, [&](auto tag, const auto& rule) {
+        with({0, {}}, [&](auto tag, const auto& rule) {
             using O = typename decltype(tag)::type;
             if constexpr (O::looks_ahead)
                 for (int i = 0; i < layout_.size; i += W) {
@@ -200,7 +230,10 @@ class Optimizer {
     void step(T* theta, const T* g, double rate) {
         step_count += 1;
         decay(theta, T(1 - rate * settings_.weight_decay));
-        with({rate, double(step_count)}, [&](auto tag, const auto& rule) {
+        Update update{rate, {}};
+        if (powers_)
+            for (int i = 0; i < 2; ++i) update.power[i] = (*powers_)[i](step_count);
+        with(update, [&](auto tag, const auto& rule) {
             constexpr int N = decltype(tag)::type::n_state;
             T* state[N ? N : 1];
             for (int s = 0; s < N; ++s) state[s] = state_[s].get();
@@ -234,6 +267,7 @@ class Optimizer {
     int n_state_ = 0;
     bool looks_ahead_ = false;
     Buffer<T> state_[kMaxState];
+    std::optional<std::array<Powers, 2>> powers_;
 };
 
 }  // namespace bnt::BNT_ISA

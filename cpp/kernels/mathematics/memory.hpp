@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "../engine.hpp"
+#include "../../engine.hpp"
 #include "simd.hpp"
 
 namespace bnt::BNT_ISA {

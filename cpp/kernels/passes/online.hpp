@@ -3,8 +3,8 @@
 // single row.
 #pragma once
 
-#include "activations.hpp"
-#include "memory.hpp"
+#include "../mathematics/activations.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -97,7 +97,7 @@ class OneRow {
                 called_slopes<T>(tag.code, phi_of(level, c), phi_stride_, 1, sums_ + level * W + c,
                                  h + c, &slope, t_.phi_is_trained ? &by_phi : nullptr);
             else slope = A::template slope<T>(Vec<T>{}, value, Phi<T>{});
-            // in this order, as in PermutedRow: where the slope is 0, the product cannot overflow
+            // in this order, as in ShuffledRow: where the slope is 0, the product cannot overflow
             put(g.bias + c, (slope * edge) * delta);
             if constexpr (std::is_same_v<A, Called>)
                 if (t_.phi_is_trained) put_phi(c, n, by_phi, edge * delta, g);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "../mathematics/losses.hpp"
 #include "blocks.hpp"
 #include "forward.hpp"
-#include "losses.hpp"
 #include "online.hpp"
 
 namespace bnt::BNT_ISA {

@@ -319,14 +319,14 @@ BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {
     return T(1) / square_root<T>(x) + (x - x);
 }
 
-// Where the processor can permute a vector: `permuted` fills every lane with one entry of the
-// kPermuteReach vectors from `source` on, or with 0. The choice is encoded once, by encode_lane.
+// Where the processor can shuffle a vector: `shuffled` fills every lane with one entry of the
+// kShuffleReach vectors from `source` on, or with 0. The choice is encoded once, by encode_lane.
 #if defined(__AVX512F__)
-constexpr int kPermuteReach = 2;
+constexpr int kShuffleReach = 2;
 #elif defined(__AVX2__)
-constexpr int kPermuteReach = 1;
+constexpr int kShuffleReach = 1;
 #else
-constexpr int kPermuteReach = 0;
+constexpr int kShuffleReach = 0;
 #endif
 
 // The code of a lane that reads entry `source`, or none if that is negative: the highest bit is set
@@ -340,7 +340,7 @@ void encode_lane(T* lane, int source) {
     if constexpr (sizeof(T) == 4) {
         const uint32_t c = code(uint32_t{});
         std::memcpy(lane, &c, sizeof c);
-    } else if constexpr (kPermuteReach == 2) {
+    } else if constexpr (kShuffleReach == 2) {
         const uint64_t c = code(uint64_t{});
         std::memcpy(lane, &c, sizeof c);
     } else {  // AVX2 moves doubles by halves
@@ -354,7 +354,7 @@ void encode_lane(T* lane, int source) {
 
 #if defined(__AVX512F__)
 template <class T>
-BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
+BNT_INLINE Vec<T> shuffled(const T* source, Vec<T> code) {
     const Vec<T> a = load(source), b = load(source + Simd<T>::lanes);
     const __m512i c = (__m512i)code;
     if constexpr (sizeof(T) == 4)
@@ -366,7 +366,7 @@ BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
 }
 #elif defined(__AVX2__)
 template <class T>
-BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
+BNT_INLINE Vec<T> shuffled(const T* source, Vec<T> code) {
     const __m256i c = (__m256i)code;
     const __m256 all = _mm256_permutevar8x32_ps((__m256)load(source), c);
     return (Vec<T>)_mm256_and_ps(all, (__m256)_mm256_srai_epi32(c, 31));

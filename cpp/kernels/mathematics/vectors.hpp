@@ -1,4 +1,4 @@
-// Sums of scattered numbers, by a few permutations of vectors instead of many small loads.
+// Sums of scattered numbers, by a few shuffles of vectors instead of many small loads.
 #pragma once
 
 #include <utility>
@@ -9,16 +9,16 @@
 namespace bnt::BNT_ISA {
 
 // For every lane of every target vector, the sum of some entries of a source array. The entries are
-// encoded once, as steps: each permutes one stretch of the source into the lanes of a target, and
+// encoded once, as steps: each shuffles one stretch of the source into the lanes of a target, and
 // unused lanes get 0. Every target has a multiple of Group steps.
 template <class T, int Group>
-class LaneSums {
-    static constexpr int W = Simd<T>::lanes, kReach = kPermuteReach * W;
+class VectorSums {
+    static constexpr int W = Simd<T>::lanes, kReach = kShuffleReach * W;
 
   public:
     using Pairs = std::vector<std::pair<int, int>>;  // (target, source) positions
 
-    LaneSums(int n_targets, const Pairs& sorted) {
+    VectorSums(int n_targets, const Pairs& sorted) {
         std::vector<int> lanes;
         size_t next = 0;
         for (int first = 0; first < n_targets; first += W) {
@@ -59,7 +59,7 @@ class LaneSums {
     }
 
     BNT_INLINE Vec<T> step(int s, const T* source) const {
-        return permuted<T>(source + source_[s], load(codes_.get() + size_t(s) * W));
+        return shuffled<T>(source + source_[s], load(codes_.get() + size_t(s) * W));
     }
 
     // From the lowest source on, steps until every lane has all of its entries.

@@ -1,8 +1,8 @@
 // The gradient of a block of R rows.
 #pragma once
 
-#include "activations.hpp"
-#include "memory.hpp"
+#include "../mathematics/activations.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 

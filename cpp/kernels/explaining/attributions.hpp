@@ -1,11 +1,11 @@
-// Attributions: the share of each leaf in the difference between an output and its value for a
-// baseline row. Each leaf has one path to one output, so all shares take one pass down the tree:
+// Attributions: the contribution of each leaf to the difference between an output and its value for
+// a baseline row. Each leaf has one path to one output, so all of them take one pass down the tree:
 // the difference of a leaf's input is multiplied by the weights on its path and by the factor of
 // each activation on it.
 #pragma once
 
-#include "blocks.hpp"
-#include "forward.hpp"
+#include "../passes/blocks.hpp"
+#include "../passes/forward.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -67,11 +67,11 @@ void forward_factors(const Tree& t, Weights<const T> w, const T* x, const Baseli
     }
 }
 
-// Adds the shares of leaves to their cells [n_cells][R], times a weight. The factor of each node
-// becomes that of its whole path.
+// Adds the attributions of leaves to their cells [n_cells][R], times a weight. The factor of each
+// node becomes that of its whole path.
 template <class T, int R>
-void backward_shares(const Tree& t, Weights<const T> w, const T* x, const T* baseline, T* factor,
-                     const int32_t* cell, T weight, T* cells) {
+void backward_attributions(const Tree& t, Weights<const T> w, const T* x, const T* baseline,
+                           T* factor, const int32_t* cell, T weight, T* cells) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
         T* node = factor + size_t(j) * R;
@@ -95,7 +95,7 @@ void backward_shares(const Tree& t, Weights<const T> w, const T* x, const T* bas
 }
 
 template <class T, int R>
-ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
+ForwardProblem attribute_blocks(const AttributionTask<T>& task, const Hooks& hooks) {
     const Tree& t = *task.tree;
     const Weights<const T> w = plain_weights(t, task.theta);
     const size_t nodes = size_t(t.n_nodes) * R, inputs = size_t(t.n_inputs) * R;
@@ -121,7 +121,7 @@ ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
             std::memset(static_cast<void*>(cells), 0, n_cells * R * sizeof(T));
             if (!integrates) {
                 forward_factors<T, R>(t, w, x, &base, h, factor);
-                backward_shares<T, R>(t, w, x, task.baseline, factor, task.cell, T(1), cells);
+                backward_attributions<T, R>(t, w, x, task.baseline, factor, task.cell, T(1), cells);
             }
             for (int p = 0; p < task.n_positions; ++p) {
                 for (size_t i = 0; i < inputs; ++i) {
@@ -129,8 +129,8 @@ ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
                     between[i] = from + task.position[p] * (x[i] - from);
                 }
                 forward_factors<T, R>(t, w, between, nullptr, h, factor);
-                backward_shares<T, R>(t, w, x, task.baseline, factor, task.cell, task.weight[p],
-                                      cells);
+                backward_attributions<T, R>(t, w, x, task.baseline, factor, task.cell,
+                                            task.weight[p], cells);
             }
             T* out = task.out + row * task.n_cells;
             for (int r = 0; r < count; ++r)
@@ -140,12 +140,12 @@ ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
 }
 
 template <class T>
-ForwardProblem shares(const ShareTask<T>& task, const Hooks& hooks) {
+ForwardProblem attributions(const AttributionTask<T>& task, const Hooks& hooks) {
     // half of what forward takes: there are two numbers for each node, and cells
     constexpr int R = std::max(16, 4 * Simd<T>::lanes);
     if (task.table.n_rows == 0) return {};
-    if (task.table.n_rows > R / 2) return shares_of_blocks<T, R>(task, hooks);
-    return shares_of_blocks<T, 16>(task, hooks);
+    if (task.table.n_rows > R / 2) return attribute_blocks<T, R>(task, hooks);
+    return attribute_blocks<T, 16>(task, hooks);
 }
 
 }  // namespace bnt::BNT_ISA

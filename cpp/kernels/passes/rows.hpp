@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "../engine.hpp"
-#include "memory.hpp"
+#include "../../engine.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 

@@ -1,32 +1,32 @@
-// One row at a time, for training on processors that can permute vectors.
+// One row at a time, for training on processors that can shuffle vectors.
 #pragma once
 
-#include "activations.hpp"
-#include "lanes.hpp"
+#include "../mathematics/activations.hpp"
+#include "../mathematics/vectors.hpp"
 
 namespace bnt::BNT_ISA {
 
-// The same as OneRow for training, where the processor can permute vectors: the children and leaves
+// The same as OneRow for training, where the processor can shuffle vectors: the children and leaves
 // of each node are encoded once, so that a level is a few vector operations, and no vector is read
 // soon after its numbers were written one by one.
 template <class T>
-class PermutedRow {
+class ShuffledRow {
     static constexpr int W = Simd<T>::lanes;
-    using Pairs = typename LaneSums<T, 1>::Pairs;
+    using Pairs = typename VectorSums<T, 1>::Pairs;
 
   public:
-    // Whether vectors can be permuted, and are long enough to be worth it.
-    static constexpr bool possible = kPermuteReach * Simd<T>::lanes >= 8;
+    // Whether vectors can be shuffled, and are long enough to be worth it.
+    static constexpr bool possible = kShuffleReach * Simd<T>::lanes >= 8;
 
     // Trees whose activations have parameters or keep their sums are left to OneRow.
     static bool fits(const Tree& t) { return !t.n_phi && !t.keeps_sums; }
     template <class A>
     static constexpr bool may_occur = A::parameters.size() == 0 && !A::keeps_sum;
 
-    explicit PermutedRow(const Tree& t)
+    explicit ShuffledRow(const Tree& t)
         : t_(t), place_(places(t)), n_places_(place_.back() + 1),
-          permute_inputs_(t.n_inputs <= 4 * W),  // with more, single loads are fewer
-          leaf_inputs_(t.n_leaves, permute_inputs_ ? input_pairs() : Pairs{}),
+          shuffle_inputs_(t.n_inputs <= 4 * W),  // with more, single loads are fewer
+          leaf_inputs_(t.n_leaves, shuffle_inputs_ ? input_pairs() : Pairs{}),
           leaf_deltas_(t.n_leaves, leaf_pairs(false)), child_deltas_(n_places_, child_pairs(false)),
           leaf_sums_(n_places_, leaf_pairs(true)), child_sums_(n_places_, child_pairs(true)),
           memory_(size_t(3) * room(n_places_) + size_t(2) * room(t.n_leaves) + room(t.n_inputs)) {
@@ -87,7 +87,7 @@ class PermutedRow {
     }
 
   private:
-    // Whole vectors, and one more for permutations that read two.
+    // Whole vectors, and one more for shuffles that read two.
     static size_t room(int n) { return size_t(n + W - 1) / W * W + W; }
 
     // The place of a node in the arrays of values: every level starts at a whole vector.
@@ -124,7 +124,7 @@ class PermutedRow {
     }
 
     void load_leaves() {
-        if (permute_inputs_) {
+        if (shuffle_inputs_) {
             for (int l = 0; l < t_.n_leaves; l += W) store(leaf_x_ + l, leaf_inputs_(l / W, x_));
         } else {
             for (int l = 0; l < t_.n_leaves; ++l) leaf_x_[l] = x_[t_.leaf_input[l]];
@@ -173,9 +173,9 @@ class PermutedRow {
     const Tree& t_;
     std::vector<int> place_;
     int n_places_;
-    bool permute_inputs_;
-    LaneSums<T, 1> leaf_inputs_, leaf_deltas_, child_deltas_;
-    LaneSums<T, 4> leaf_sums_, child_sums_;
+    bool shuffle_inputs_;
+    VectorSums<T, 1> leaf_inputs_, leaf_deltas_, child_deltas_;
+    VectorSums<T, 4> leaf_sums_, child_sums_;
     Buffer<T> memory_;
     T *h_, *carried_, *delta_, *leaf_x_, *leaf_, *x_;
 };

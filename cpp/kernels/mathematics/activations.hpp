@@ -6,7 +6,7 @@
 // Inlined ones have no parameters and keep no sums.
 #pragma once
 
-#include "../engine.hpp"
+#include "../../engine.hpp"
 #include "simd.hpp"
 
 namespace bnt::BNT_ISA {

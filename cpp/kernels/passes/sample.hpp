@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "losses.hpp"
+#include "../mathematics/losses.hpp"
 #include "rows.hpp"
 
 namespace bnt::BNT_ISA {

@@ -1,8 +1,8 @@
 // The value of every function node, for a block of R rows: rows run in the vector lanes.
 #pragma once
 
-#include "activations.hpp"
-#include "memory.hpp"
+#include "../mathematics/activations.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 

@@ -4,26 +4,25 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../order.hpp"
-#include "../threads.hpp"
-#include "forward.hpp"
-#include "pulse.hpp"
-#include "sample.hpp"
+#include "../../random.hpp"
+#include "../../threads.hpp"
+#include "../interrupts.hpp"
+#include "../passes/forward.hpp"
+#include "../passes/sample.hpp"
 
 namespace bnt::BNT_ISA {
 
 // Scores all rows of a sample, in parallel; the sums are taken in the order of the rows. If
-// `pulse` stops, the score is that of a part of them.
+// `interrupts` stops, the score is that of a part of them.
 template <class T, int R>
 Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sample,
-                   const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse) {
+                   const LossRule<T>& rule, ThreadTeam& team, Interrupts& interrupts) {
     const int n_inputs = sample.table().n_inputs();
     const int n_blocks = int((sample.size() + R - 1) / R);
     Buffer<Score> scores(n_blocks);
     Buffer<T> x(size_t(team.size()) * n_inputs * R), h(size_t(team.size()) * t.n_nodes * R);
     team.each(n_blocks, [&](int block, int thread) {
-        // one thread checks for a stop, and then skips the remaining blocks
-        if (thread == 0 && pulse.interrupted()) return;
+        if (interrupts.interrupted(thread)) return;
         FlushDenormals flush;
         T* own_x = x.get() + size_t(thread) * n_inputs * R;
         T* own_h = h.get() + size_t(thread) * t.n_nodes * R;

@@ -1,4 +1,4 @@
-// The shares of leaves in an output, and the derivatives of outputs by parameters.
+// The attributions of leaves in an output, and the derivatives of outputs by parameters.
 #include "../dispatch.hpp"
 #include "bindings.hpp"
 #include "gil.hpp"
@@ -18,8 +18,9 @@ nb::tuple in_dtype_of(const WeightedTree& tree, F&& f) {
     return tree.is_single() ? f(float{}) : f(double{});
 }
 
-nb::tuple shares(const WeightedTree& weighted, nb::handle X, nb::handle baseline, nb::handle cell,
-                 nb::handle n_cells, nb::handle position, nb::handle weight, nb::handle threads) {
+nb::tuple attributions(const WeightedTree& weighted, nb::handle X, nb::handle baseline,
+                       nb::handle cell, nb::handle n_cells, nb::handle position, nb::handle weight,
+                       nb::handle threads) {
     const AnyArray rows = as_rows(X, "X");
     const Table table = as_table(rows, "X");
     const Tree& tree = weighted.tree();
@@ -42,22 +43,22 @@ nb::tuple shares(const WeightedTree& weighted, nb::handle X, nb::handle baseline
                  std::to_string(tree.n_inputs) + " inputs");
         if (positions.size() != weights.size()) fail("position and weight differ in size");
         nb::object result = new_array<T>(nullptr, {size_t(table.n_rows), size_t(count)});
-        const ShareTask<T> task{&tree,
-                                weighted.theta<T>(),
-                                table,
-                                from.data(),
-                                cells.data(),
-                                count,
-                                positions.data(),
-                                weights.data(),
-                                int(positions.size()),
-                                nb::cast<nb::ndarray<T>>(result).data(),
-                                n_threads};
+        const AttributionTask<T> task{&tree,
+                                      weighted.theta<T>(),
+                                      table,
+                                      from.data(),
+                                      cells.data(),
+                                      count,
+                                      positions.data(),
+                                      weights.data(),
+                                      int(positions.size()),
+                                      nb::cast<nb::ndarray<T>>(result).data(),
+                                      n_threads};
         SignalCheck signals;
         ForwardProblem problem;
         {
             GilRelease release;
-            problem = engine().kernels<T>().shares(task, signals.hooks());
+            problem = engine().kernels<T>().attributions(task, signals.hooks());
         }
         signals.rethrow();
         return nb::make_tuple(result, described(problem));
@@ -89,19 +90,19 @@ nb::tuple jacobian(const WeightedTree& weighted, nb::handle X, nb::handle thread
 
 }  // namespace
 
-void bind_shares(nb::module_& m) {
-    m.def(
-        "shares", &shares, "tree"_a, "X"_a, "baseline"_a, "cell"_a, "n_cells"_a, "position"_a,
-        "weight"_a, "n_threads"_a,
-        "Return the shares of leaves in outputs less those for the baseline, summed in cells, and "
-        "(what, row, column) of a number that is not finite, or None.\n\n"
-        "The rescale rule, or integrated gradients where there are positions.",
-        nb::sig("def shares(tree: WeightedTree, X: object, "
-                "baseline: numpy.typing.NDArray[typing.Any], "
-                "cell: numpy.typing.NDArray[typing.Any], n_cells: int, "
-                "position: numpy.typing.NDArray[typing.Any], "
-                "weight: numpy.typing.NDArray[typing.Any], n_threads: int) -> "
-                "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
+void bind_attributions(nb::module_& m) {
+    m.def("attributions", &attributions, "tree"_a, "X"_a, "baseline"_a, "cell"_a, "n_cells"_a,
+          "position"_a, "weight"_a, "n_threads"_a,
+          "Return the attributions of leaves in outputs less those for the baseline, summed in "
+          "cells, and "
+          "(what, row, column) of a number that is not finite, or None.\n\n"
+          "The rescale rule, or integrated gradients where there are positions.",
+          nb::sig("def attributions(tree: WeightedTree, X: object, "
+                  "baseline: numpy.typing.NDArray[typing.Any], "
+                  "cell: numpy.typing.NDArray[typing.Any], n_cells: int, "
+                  "position: numpy.typing.NDArray[typing.Any], "
+                  "weight: numpy.typing.NDArray[typing.Any], n_threads: int) -> "
+                  "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
     m.def("jacobian", &jacobian, "tree"_a, "X"_a, "n_threads"_a,
           "Return the derivative of its output by each parameter for all rows, and (what, row, "
           "column) of a number that is not finite, or None.",

@@ -1,4 +1,4 @@
-#include "order.hpp"
+#include "random.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../order.hpp"
-#include "../threads.hpp"
-#include "backward.hpp"
-#include "forward.hpp"
-#include "pulse.hpp"
-#include "sample.hpp"
+#include "../../random.hpp"
+#include "../../threads.hpp"
+#include "../interrupts.hpp"
+#include "../passes/backward.hpp"
+#include "../passes/forward.hpp"
+#include "../passes/sample.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -30,10 +30,10 @@ class LeafMover {
 
   public:
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
-              const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse, const uint8_t* may_move_to,
-              bool moves_by_node)
-        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
-          may_move_to_(may_move_to), moves_by_node_(moves_by_node),
+              const LossRule<T>& rule, ThreadTeam& team, Interrupts& interrupts,
+              const uint8_t* may_move_to, bool moves_by_node)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
+          interrupts_(interrupts), may_move_to_(may_move_to), moves_by_node_(moves_by_node),
           n_inputs_(sample.table().n_inputs()) {}
 
     // The number of rows used to score candidate inputs, at most n. `share` is the number of leaves
@@ -59,7 +59,7 @@ class LeafMover {
         lowest_first(worth_.get(), t_.n_leaves, n_moving, which_.get());
         const int n_nodes = number_nodes(n_moving);
         sum_products(w, positions, n, n_nodes);
-        if (!pulse_.stopped()) draw(n_moving, seed, moved);
+        if (!interrupts_.stopped()) draw(n_moving, seed, moved);
     }
 
   private:
@@ -140,7 +140,7 @@ class LeafMover {
         std::memset(at_least(delta_sum_, n_nodes), 0, n_nodes * sizeof(double));
         T* scratch = at_least(scratch_, size_t(room) * R * team_.size());
         T* deltas = at_least(deltas_, size_t(most_blocks) * n_nodes * R);
-        for (int64_t first = 0; first < n && !pulse_.interrupted(); first += kBlocks * R) {
+        for (int64_t first = 0; first < n && !interrupts_.interrupted(); first += kBlocks * R) {
             const int64_t left = std::min<int64_t>(kBlocks * R, n - first);
             const int n_blocks = int((left + R - 1) / R);
             team_.each(n_blocks, [&](int b, int thread) {
@@ -275,7 +275,7 @@ class LeafMover {
     const SampleView<T>& sample_;
     const LossRule<T>& rule_;
     ThreadTeam& team_;
-    Pulse& pulse_;
+    Interrupts& interrupts_;
     const uint8_t* may_move_to_;
     bool moves_by_node_;
     int n_inputs_;
