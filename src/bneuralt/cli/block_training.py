@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -24,10 +23,11 @@ from bneuralt.cli.outputs import StatusLine, count
 from bneuralt.cli.summary import train_report
 from bneuralt.cli.table_options import max_bytes
 from bneuralt.cli.trained_models import check_model_output, save_trained_model
-from bneuralt.tables.block_sources import FileSource
-from bneuralt.tables.block_table import Block, BlockTable, open_table
+from bneuralt.tables.block_sources import Block, FileSource
+from bneuralt.tables.block_table import BlockTable, open_table
 from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import TableError
+from bneuralt.tables.file_table import position_in
 from bneuralt.tables.targets import MAX_INTEGER_CLASSES
 
 __all__ = ["train_from_blocks"]
@@ -103,18 +103,15 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
 
 
 def _name(column: str, names: Sequence[str]) -> str:
-    """Return the name of a column, which may be its number counted from 1; -1 is the last one."""
-    if column not in names and re.fullmatch(r"-?\d+", column):
-        number = int(column)
-        if 1 <= abs(number) <= len(names):
-            return names[number - 1 if number > 0 else number]
-    return column
+    """Return the name of a column, which may be its number."""
+    position = position_in(names, column)
+    return column if position is None else names[position]
 
 
 def _rows(rows: Any, table: BlockTable) -> tuple[Frame, Array]:
     """Return the features and the target of some rows."""
     frame = rows if isinstance(rows, Frame) else DataFrame(rows)
-    values = Block(frame, "the table", 0, 0).array(table.target[0])
+    values = Block(frame).array(table.target[0])
     y = np.array(values.tolist()) if values.dtype.kind == "O" else values
     return frame.select(table.names).typed(), y
 

@@ -22,8 +22,8 @@ from bneuralt.cli.table_options import csv_options, max_bytes, open_files
 from bneuralt.cli.trained_models import load_trained_model, stored_layout, task_of
 from bneuralt.files import write_atomically, writing_atomically
 from bneuralt.tables.block_files import pyarrow
-from bneuralt.tables.block_sources import matching_files
-from bneuralt.tables.block_table import Block, open_table
+from bneuralt.tables.block_sources import Block, matching_files
+from bneuralt.tables.block_table import open_table
 from bneuralt.tables.columns import DataFrame
 
 __all__ = ["predict_in_bulk"]

@@ -29,12 +29,12 @@ from bneuralt.fitting.canonical import canonical_rows
 from bneuralt.fitting.finish import finished, new_model
 from bneuralt.fitting.forest import Member, rows_of_tree, shrink, train_here, tree_seeds
 from bneuralt.fitting.options import Options
-from bneuralt.fitting.problem import Problem, constraints_of, learn_from_sample
+from bneuralt.fitting.problem import Problem, constrained, learn_from_sample, weighed
 from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.tree import check_max_weights
 from bneuralt.fitting.trial import Trial, run_trial
-from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights, class_weights
+from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights
 from bneuralt.model import Model, Recipe
 from bneuralt.model.inputs import training_inputs
 from bneuralt.tables import frames
@@ -337,15 +337,7 @@ def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) ->
         weights = RowWeights(weight * (is_used.sum() / weight.sum()), is_used)
     target = task.encode(np.concatenate([part.target for part in parts]), weight)
     rows = canonical_rows(inputs, target, weights).with_lines(encoder.lines)
-    return _weighed(problem, rows)
-
-
-def _weighed(problem: Problem, rows: Rows) -> Rows:
-    """Return rows with the weights of their classes."""
-    class_weight, classes = problem.options.class_weight, problem.task.classes
-    if class_weight is None or classes is None:
-        return rows
-    return rows.weighed(class_weights(class_weight, classes, rows))
+    return weighed(problem.options, task, rows)
 
 
 def _same(value: Any) -> Any:
@@ -402,19 +394,11 @@ def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
         counts = np.ones(len(frame))
     inputs = training_inputs(frame, columns, encoder)
     rows = canonical_rows(inputs, task.encode(y, weight), RowWeights(weight, counts))
-    signs, interactions = constraints_of(options, columns, encoder, task)
+    rows = weighed(options, task, rows).with_lines(encoder.lines)
     problem = Problem(
-        options,
-        columns,
-        encoder,
-        task,
-        loss,
-        rows.with_lines(encoder.lines),
-        target_names=cluster.target_names,
-        signs=signs,
-        interactions=interactions,
+        options, columns, encoder, task, loss, rows, target_names=cluster.target_names
     )
-    return problem.with_rows(_weighed(problem, problem.rows)).scaled()
+    return constrained(problem).scaled()
 
 
 class _Cluster:

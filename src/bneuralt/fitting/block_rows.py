@@ -16,7 +16,8 @@ from bneuralt.fitting.weights import read_weights
 from bneuralt.model.inputs import encoded_parts
 from bneuralt.model.tasks import Task
 from bneuralt.tables.block_learning import SAMPLE_ROWS, TableSummary, TextAmongNumbers
-from bneuralt.tables.block_table import Block, BlockTable, read_ahead
+from bneuralt.tables.block_sources import Block
+from bneuralt.tables.block_table import BlockTable, read_ahead
 from bneuralt.tables.columns import label_of
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.encoder import TableEncoder, categorical_mask

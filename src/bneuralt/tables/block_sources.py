@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bneuralt._typing import Array
 from bneuralt.tables import frames
 from bneuralt.tables.block_files import TableFile, frame_of_batch, naming, open_files
 from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import CsvOptions, near_file
+from bneuralt.tables.targets import natural_target
 
-__all__ = ["SOURCES", "FileSource", "Piece", "Source", "matching_files", "open_source"]
+__all__ = ["SOURCES", "Block", "FileSource", "Source", "matching_files", "open_source"]
 
 #: Endings of the names of files that are read from a folder.
 ENDINGS = (
@@ -26,30 +28,44 @@ ENDINGS = (
 )
 
 
-class Piece(NamedTuple):
-    """Some neighbouring rows of a source.
+class Block(NamedTuple):
+    """Neighbouring rows of a table.
 
     Attributes
     ----------
     frame : Frame
+        The columns that were asked for.
     place : str
-        The file, or the position of a frame in a series.
+        Where the rows are from, for messages: a file, or the position of a frame in a series.
     first_row : int
-        Position of the first of these rows in the file.
+        Position of the first row in this place.
+    start : int
+        Position of the first row in the whole table.
     """
 
     frame: Frame
-    place: str
-    first_row: int
+    place: str = "the table"
+    first_row: int = 0
+    start: int = 0
+
+    def columns(self, names: Sequence[str]) -> Frame:
+        """Return some columns as numbers, texts or dates."""
+        return self.frame.select(names).typed()
+
+    def array(self, name: str) -> Array:
+        """Return one column as an array."""
+        if isinstance(self.frame, DataFrame):
+            return self.frame.natural(name)
+        return natural_target(self.frame.select([name]).columns[0])
 
 
-def pieces_of(tables: Iterable[Frame], place: str, n_rows: int) -> Iterator[Piece]:
+def pieces_of(tables: Iterable[Frame], place: str, n_rows: int) -> Iterator[Block]:
     """Yield the rows of one place, at most `n_rows` at a time."""
     first_row = 0
     for table in tables:
         for start in range(0, len(table), n_rows):
             part = table.take(slice(start, start + n_rows))
-            yield Piece(part, place, first_row)
+            yield Block(part, place, first_row)
             first_row += len(part)
 
 
@@ -69,7 +85,7 @@ class Source:
         """Return whether an object is of this kind."""
         raise NotImplementedError
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield some columns of all rows, each piece of at most `n_rows` rows."""
         raise NotImplementedError
 
@@ -109,7 +125,7 @@ class FileSource(Source):
         is_list = isinstance(source, (list, tuple)) and len(source) > 0
         return _is_path(source) or (is_list and all(map(_is_path, source)))
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield the rows of all files."""
         for file in self.files:
             with naming(file.path, file.content.program):
@@ -152,7 +168,7 @@ class DatasetSource(Source):
         """Return whether an object is a dataset of Arrow."""
         return hasattr(source, "get_fragments") and hasattr(source, "schema")
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield the rows of all fragments."""
         for i, fragment in enumerate(self._dataset.get_fragments()):
             place = getattr(fragment, "path", None) or f"fragment {i}"
@@ -189,7 +205,7 @@ class FrameSource(Source):
         """Return whether an object is a data frame, or can be iterated over."""
         return isinstance(source, Iterable) or frames.is_data_frame(frames.known_frame(source))
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield the rows of all frames."""
         for i, item in enumerate(self._series):
             frame, place = _frame(item, i), f"frame {i}"

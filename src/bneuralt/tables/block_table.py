@@ -9,17 +9,15 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.tables.block_sources import Source, open_source
+from bneuralt.tables.block_sources import Block, Source, open_source
 from bneuralt.tables.cells import concatenated
-from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import near, quoted
 from bneuralt.tables.row_hashes import row_hashes
-from bneuralt.tables.targets import natural_target
 
 __all__ = ["BLOCK_SHARE", "Block", "BlockTable", "bytes_of", "open_table", "read_ahead"]
 
@@ -34,37 +32,6 @@ LEAST_MEMORY = 2**20
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-
-
-class Block(NamedTuple):
-    """Neighbouring rows of a table.
-
-    Attributes
-    ----------
-    frame : Frame
-        The columns that were asked for.
-    place : str
-        Where the rows are from, for messages.
-    first_row : int
-        Position of the first row in this place.
-    start : int
-        Position of the first row in the whole table.
-    """
-
-    frame: Frame
-    place: str
-    first_row: int
-    start: int
-
-    def columns(self, names: Sequence[str]) -> Frame:
-        """Return some columns as numbers, texts or dates."""
-        return self.frame.select(names).typed()
-
-    def array(self, name: str) -> Array:
-        """Return one column as an array."""
-        if isinstance(self.frame, DataFrame):
-            return self.frame.natural(name)
-        return natural_target(self.frame.select([name]).columns[0])
 
 
 @dataclass(frozen=True)
@@ -128,14 +95,13 @@ class BlockTable:
 
     def _pieces(self, columns: Sequence[str], n_rows: int) -> Generator[Block, None, None]:
         start = 0
-        for frame, place, first_row in self.source.pieces(columns, n_rows):
-            n = len(frame)
+        for piece in self.source.pieces(columns, n_rows):
+            frame, n = piece.frame, len(piece.frame)
             if self._divisions and n:
                 has_row = [division.has_row(start, n) for division in self._divisions]
-                rows = np.flatnonzero(np.all(has_row, axis=0))
-                frame = frame.take(rows)
+                frame = frame.take(np.flatnonzero(np.all(has_row, axis=0)))
             if len(frame):
-                yield Block(frame, place, first_row, start)
+                yield piece._replace(frame=frame, start=start)
             start += n
 
     @property
@@ -168,7 +134,7 @@ class BlockTable:
         if not parts:
             raise ValueError("the table has no rows: at least one is needed")
         place = parts[0].place if len(parts) == 1 else "the table"
-        return Block(concatenated([block.frame for block in parts]), place, 0, 0)
+        return Block(concatenated([block.frame for block in parts]), place)
 
     def select(self, columns: Sequence[str]) -> BlockTable:
         """Return the table with these columns, in this order, beside the target."""

@@ -16,7 +16,7 @@ from bneuralt.tables.cells import concatenated
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.csv_files import CsvOptions, TableError, near, quoted
 
-__all__ = ["FileTable", "parse_csv", "read_csv", "read_files"]
+__all__ = ["FileTable", "parse_csv", "position_in", "read_csv", "read_files"]
 
 #: Rows that are asked for at a time.
 MANY_ROWS = 2**20
@@ -101,12 +101,9 @@ class FileTable:
         >>> table.position("weight"), table.position("-1")
         (1, 2)
         """
-        if column in self.names:
-            return self.names.index(column)
-        if re.fullmatch(r"-?\d+", column):
-            number = int(column)
-            if 1 <= abs(number) <= len(self.names):
-                return number - 1 if number > 0 else len(self.names) + number
+        found = position_in(self.names, column)
+        if found is not None:
+            return found
         hint = near(column, self.names)
         if not self.has_header:
             hint = " The first line was read as data; if it contains the names, use --header."
@@ -129,6 +126,15 @@ class FileTable:
     def error(self, problem: str) -> TableError:
         """Return the exception that reports a problem with this table."""
         return TableError(f"{self.source}: {problem}")
+
+
+def position_in(names: Sequence[str], column: str) -> int | None:
+    """Return the index of a column by its name, or by its number counted from 1 or from the end."""
+    if column in names:
+        return list(names).index(column)
+    if re.fullmatch(r"-?\d+", column) and 1 <= abs(int(column)) <= len(names):
+        return int(column) - 1 if int(column) > 0 else len(names) + int(column)
+    return None
 
 
 def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> FileTable | None:
@@ -176,21 +182,13 @@ def _checksum(files: Sequence[TableFile]) -> str:
     )
 
 
-def read_csv(
-    path: Any,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    expect: Sequence[str] = (),
-    decimal: str | None = None,
-) -> FileTable:
+def read_csv(path: Any, **options: Any) -> FileTable:
     """Read a file of any format, or all files of a folder or pattern, into memory.
 
     Parameters
     ----------
     path : str or Path
-    delimiter, header, encoding, expect, decimal
+    **options
         See `bneuralt.tables.csv_files.CsvOptions`.
 
     Raises
@@ -198,9 +196,8 @@ def read_csv(
     TableError
         A file cannot be read as a table.
     """
-    options = CsvOptions(delimiter, header, encoding, decimal, expect)
     try:
-        files = FileSource(str(path), options)
+        files = FileSource(str(path), CsvOptions(**options))
     except FileNotFoundError as error:
         raise TableError(str(error)) from None
     table = read_files(str(path), files)
@@ -208,16 +205,7 @@ def read_csv(
     return table
 
 
-def parse_csv(
-    data: bytes,
-    source: str = "table",
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    expect: Sequence[str] = (),
-    decimal: str | None = None,
-) -> FileTable:
+def parse_csv(data: bytes, source: str = "table", **options: Any) -> FileTable:
     r"""Parse the bytes of a file of any format.
 
     Parameters
@@ -226,7 +214,7 @@ def parse_csv(
         Content of the file.
     source : str
         Name of the file, for messages.
-    delimiter, header, encoding, expect, decimal
+    **options
         See `bneuralt.tables.csv_files.CsvOptions`.
 
     Examples
@@ -235,8 +223,7 @@ def parse_csv(
     >>> table.names, table.raw(1), table.column(0).values.tolist()
     (['height', 'sex'], ['f', 'm'], [1.7, 1.8])
     """
-    options = CsvOptions(delimiter, header, encoding, decimal, expect)
-    file = open_file(source, options, data)
+    file = open_file(source, CsvOptions(**options), data)
     if file is None:
         raise TableError(f"{source}: the file is empty.")
     table = read_files(source, FileSource(source, files=[file]))
