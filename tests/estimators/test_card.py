@@ -104,6 +104,15 @@ def test_large_trainings_keep_some_hashes():
     n_seen, n_checked = (int(text.replace(",", "")) for text in seen.groups())
     assert n_seen == n_checked and 60 < n_checked < 150  # about a tenth
     assert "None of the" in texts(model.card(X[:1000] + 1, X[:1000, 0]))
+    assert f"{MAX_HASHES} of {MAX_HASHES} checked rows" in texts(model.card(X, X[:, 0]))
+
+
+def test_equal_rows_of_a_card_are_counted_one_by_one():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    model = BNeuralTClassifier(n_weights=10, random_state=0).fit(X[:10], y[:10])
+    rows = np.repeat(np.arange(20), np.arange(20) % 3 + 1)
+    n_known = np.count_nonzero(rows < 10)
+    assert f"{n_known} of {rows.size} checked rows" in texts(model.card(X[rows], y[rows]))
 
 
 def test_parts_of_a_table_are_joined():

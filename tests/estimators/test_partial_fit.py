@@ -195,3 +195,22 @@ def test_a_copy_of_a_model_that_is_trained_in_parts_has_a_history_of_its_own(kin
         np.testing.assert_array_equal(each.history_["train_loss"][:-1], losses)
         assert len(each.history_["train_loss"]) == each.n_iter_ == 7
     assert model.history_["train_loss"][-1] != other.history_["train_loss"][-1]
+
+
+@pytest.mark.parametrize("constraints", [None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]])
+@pytest.mark.parametrize(
+    "smaller",
+    [lambda model, X, y: model.simplify(), lambda model, X, y: model.compact(X, y, 30, cv=2)],
+    ids=["simplify", "compact"],
+)
+def test_a_model_of_parts_that_was_made_smaller_goes_on_learning(smaller, constraints):
+    """Without the state of the optimizer and the signs of nodes that it no longer has."""
+    X, y = DIABETES
+    model = BNeuralTRegressor(n_weights=60, monotonic_cst=constraints, random_state=0)
+    model = smaller(model.partial_fit(X, y).partial_fit(X, y), X, y)
+    n_weights, shifted = model.n_parameters_, y + 200.0
+    before = model.score(X, shifted)
+    for _ in range(5):
+        model.partial_fit(X, shifted)
+    assert model.score(X, shifted) > before + 0.5 and model.n_parameters_ == n_weights
+    assert constraints is None or model.check_monotonic().holds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from bneuralt import (
 from bneuralt.fitting import recipe as recipes
 from bneuralt.fitting.row_losses import RowLoss
 from bneuralt.fitting.trial import HeldOut, best_shares
+from bneuralt.warnings import RelativeWeightWarning
 
 MODELS = (BNeuralTRegressor, BNeuralForestRegressor, BNeuralTClassifier, BNeuralForestClassifier)
 FORESTS = (BNeuralForestRegressor, BNeuralForestClassifier)
@@ -189,3 +192,17 @@ def test_shares_are_those_of_least_squares_for_many_rows_and_the_expected_ones_f
     few = held_out(trees[:2], linear[:2], 5 * rng.normal(size=2))
     shares = best_shares(few, few.trees[0], (0.5, 0.5))
     assert 0.0 <= shares.trees <= 1.5 and abs(shares.linear - 0.5) < 0.5
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_rows_that_are_held_out_count_by_their_weights(cls):
+    """Most rows contradict the others, but weigh next to nothing."""
+    X, signal = table(0.1)
+    contradicts = np.arange(len(X)) % 4 > 0
+    y = target_of(cls, np.where(contradicts, -signal, signal))
+    weight = np.where(contradicts, 0.001, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelativeWeightWarning)
+        model = make(cls, max_epochs=20).fit(X, y, sample_weight=weight)
+    assert "constant" not in model.recipe_.reasons["output_factor"]
+    assert model.score(X[~contradicts], y[~contradicts]) > 0.9

@@ -105,3 +105,15 @@ def test_a_year_that_other_dates_have_is_no_end_of_time():
         warnings.simplefilter("error", SentinelWarning)
         model = BNeuralTRegressor(random_state=0, max_epochs=2).fit(other, y)
     assert model.encoder_.features[0].sentinels == ()
+
+
+@pytest.mark.parametrize(("year", "is_sentinel"), [("2020", False), ("1900", True)])
+def test_a_date_of_a_year_that_has_others_is_no_sentinel(year, is_sentinel):
+    """Later dates of that year would be missing, too."""
+    days = np.datetime64("2020-06-10") + (np.arange(40) % 20).astype("timedelta64[D]")
+    dates = np.append(days, [np.datetime64(f"{year}-01-01")] * 5).astype("datetime64[s]")
+    weight, target = np.ones(dates.size), np.arange(dates.size) * 1.0
+    column = Column("date", dates)
+    feature = DateFeature.learn(column, weight, target)
+    _, found = feature.without_sentinels(column, weight, target, weight)
+    assert found == (f"{year}-01-01 in 5 rows" if is_sentinel else "")

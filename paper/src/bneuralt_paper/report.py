@@ -13,9 +13,11 @@ from pathlib import Path
 import pandas as pd
 
 from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt_paper.images.paper_runs import size_runs
+from bneuralt_paper.images.result_files import ImageResults
 from bneuralt_paper.ledger import Entry, Evidence, check_claims
 from bneuralt_paper.ledger.claims import VERDICTS
-from bneuralt_paper.reporting import figures, image_sections, result_tables
+from bneuralt_paper.reporting import figures, image_sections, image_tables, result_tables
 from bneuralt_paper.reporting.cells import ReportTable, TableCell
 from bneuralt_paper.reporting.codes import CODES
 from bneuralt_paper.reporting.page import Picture, Section, pictures, write_page
@@ -32,21 +34,21 @@ _LIMITATIONS = (
     "What limits these results: the paper does not say which layers of its MLPs have penalties; "
     "the hidden layer, whose scores are nearest to Table 2, was used. HFNT and MONT follow their "
     "descriptions, not the authors' programs. The A-32-tree is our reading of 'asymmetric'. "
-    "k-trees train for a fixed number of epochs (1-tree 2,000, others 500) without the early "
-    "stopping. Learning curves have fewer runs than the tables (the column runs of curves.csv.xz), "
-    "and are computed without selection, which does not change them. Times were measured on busy "
-    "machines."
+    "k-trees train for a fixed number of epochs, without the early stopping. Learning curves have "
+    "fewer runs than the tables (the column runs of curves.csv.xz), and are computed without "
+    "selection, which does not change them. Times of predictions were measured on busy machines."
 )
 _HOW_TO_RUN = """\
 The commands need a data folder with the authors' files (`bneuralt data fetch`), can be
-interrupted, and continue where they ended:
+interrupted, and continue from the published files (`run` with
+`--without docs/reproduction/runs.csv.xz`):
 
 ```console
-$ bneuralt paper run --experiments all,additions --runs 30 --store study/runs.sqlite
-$ bneuralt paper curves --runs 30 --store study
-$ bneuralt paper images --store study
-$ bneuralt paper measure --store study
-$ bneuralt paper publish --store study --out docs/reproduction
+$ bneuralt paper run --experiments all,additions --runs 30 --store runs.sqlite
+$ bneuralt paper publish --store runs.sqlite --out docs/reproduction
+$ bneuralt paper curves --runs 30 --store docs/reproduction
+$ bneuralt paper images --store docs/reproduction
+$ bneuralt paper measure --store docs/reproduction
 $ bneuralt paper claims --store docs/reproduction
 $ bneuralt paper report --store docs/reproduction --out docs/reproduction.md
 ```
@@ -55,12 +57,7 @@ On one core `run` takes about 12 hours (BNeuralT 4.2, MLPs 2.4, HFNT and MONT 4.
 `curves` with 30 runs about one; the cost of each run of `images` is in Table 4."""
 
 
-def write_report(
-    evidence: Evidence,
-    out: str | os.PathLike[str],
-    *,
-    provenance: Mapping[str, str] | None = None,
-) -> Path:
+def write_report(evidence: Evidence, out: str | os.PathLike[str]) -> Path:
     """Write the report of published results.
 
     Parameters
@@ -70,8 +67,6 @@ def write_report(
     out : path
         A Markdown file such as ``docs/reproduction.md``, whose tables and figures go to a folder
         with its name, or a folder for ``report.html``, ``report.md`` and ``report/``.
-    provenance : mapping of str to str, optional
-        Shown at the end of the report.
 
     Returns
     -------
@@ -83,8 +78,7 @@ def write_report(
     >>> from bneuralt_paper.report import write_report
     >>> write_report(Evidence.load("docs/reproduction"), "report")  # doctest: +SKIP
     """
-    facts = {**_provenance(evidence), **(provenance or {})}
-    return write_page(build_sections(evidence), facts, out)
+    return write_page(build_sections(evidence), _provenance(evidence), out)
 
 
 def _provenance(evidence: Evidence) -> dict[str, str]:
@@ -100,7 +94,16 @@ def _provenance(evidence: Evidence) -> dict[str, str]:
         facts["machines of these runs"] = "; ".join(machines)
     if evidence.curve_table is not None:
         facts["learning curves"] = f"{int(evidence.curve_table['runs'].max())} runs each"
-    return facts | evidence.image_results.provenance()
+    if evidence.image_results.all():
+        facts["images"] = _image_facts(evidence.image_results)
+    return facts
+
+
+def _image_facts(results: ImageResults) -> str:
+    runs = image_tables.run_list(results).frame
+    finished = int((runs["status"] == "finished").sum())
+    hours = runs["seconds"].sum() / 3600
+    return f"{finished} of {len(runs)} planned runs, {hours:.1f} h on one core (image_runs.csv)"
 
 
 def claims_table(
@@ -131,70 +134,37 @@ def claims_table(
 def build_sections(evidence: Evidence) -> list[Section]:
     """Return all sections: verdicts first, then those of the paper."""
     entries = check_claims(evidence)
+    titles = {
+        e.claim.id: f"{e.claim.place} ({e.verdict})" for e in entries if e.claim.kind == "figure"
+    }
     results = evidence.runs or Results(pd.DataFrame(columns=list(COLUMNS)))
     return [
         _verdicts(entries),
-        _section("method", "Section 3: the algorithm", "", entries, _scheme_parts()),
+        _section("method", "Section 3: the algorithm", "", entries, _scheme_parts(titles)),
         _section("experiments", "Section 4: experiments", "", entries, [_settings()],
                  files_only=["tableA1_settings"]),
         _section("scores", "Sections 5.1 and 5.2: scores", CODES, entries,
-                 _score_parts(evidence, results),
+                 _score_parts(evidence, results, titles),
                  files_only=["table2_weights_times", "equal_oracle"]),
         _section("significance", "Section 5.2: significance",
                  "All tests as CSV files; the counts are in the claims.", entries,
                  _significance_parts(results), all_as_files=True),
         _section("digits", "Section 5.2: MNIST", "", entries,
-                 image_sections.digit_parts(evidence.image_results)
+                 image_sections.digit_parts(evidence.image_results, titles)
                  + image_sections.k_tree_parts(evidence.image_results)
-                 + image_sections.fashion_parts(evidence.image_results)),
+                 + image_sections.fashion_parts(evidence.image_results),
+                 files_only=["image_runs"]),
         _section("convergence", "Section 5.3: convergence",
                  "Learning curves under the paper's protocol; lines are means, bands quartiles.",
-                 entries, _curve_parts(evidence, results)),
+                 entries, _curve_parts(evidence, results, titles)),
         _section("discussion", "Sections 6 and 7: discussion and conclusions", "", entries,
-                 _honest_parts(results)),
+                 _honest_parts(results), files_only=["ranks_honest_9"]),
         _section("supplement", "Supplement", "", entries,
                  [result_tables.experiments_table(results)], folded=["tableA2_A3_experiments"]),
         _section("misprints", "Misprints", "What is printed, and what follows from it.", entries,
                  []),
         Section("how", "How to run it", f"{_HOW_TO_RUN}\n\n{_LIMITATIONS}"),
     ]  # fmt: skip
-
-
-def _section_of(entry: Entry) -> str:
-    """Return the section of the page to which a claim belongs, by its kind and place."""
-    claim = entry.claim
-    if claim.kind == "misprint":
-        return "misprints"
-    if claim.id.startswith(("fig-a", "table-a2", "table-a3")):
-        return "supplement"
-    place = claim.place
-    if claim.id in ("table-3", "table-a4", "table-a5") or claim.id in _SIGNIFICANCE:
-        return "significance"
-    if claim.id in _DIGITS or claim.id.startswith("claim-mnist"):
-        return "experiments" if claim.id == "claim-mnist-sizes" else "digits"
-    if claim.kind in ("algorithm", "equation") or place.startswith(
-        ("Section 2", "Section 3", "Sections 3", "Table 1")
-    ):
-        return "method"
-    if claim.id in ("fig-1", "fig-2", "fig-3", "fig-4"):
-        return "method"
-    if claim.id == "table-a1" or place.startswith("Section 4"):
-        return "experiments"
-    if place.startswith(("Section 5.3", "Sections 5.3")) or claim.id in _CONVERGENCE:
-        return "convergence"
-    if place.startswith(
-        ("Section 6", "Section 7", "Sections 6", "Section 1", "Sections 1", "Sections 5, 6")
-    ):
-        return "discussion"
-    return "scores"
-
-
-_SIGNIFICANCE = ("claim-ks", "claim-wilcoxon", "claim-t", "claim-only-friedman")
-_DIGITS = (
-    "table-4", "claim-capsnet", "claim-1-tree", "claim-32-tree", "claim-a-32-tree",
-    "claim-sensitivity", "claim-digits-order", "fig-7", "fig-8",
-)  # fmt: skip
-_CONVERGENCE = ("fig-9", "fig-10", "fig-11", "fig-12")
 
 
 def _section(
@@ -211,7 +181,7 @@ def _section(
     """Return a section: its claims other than the main ones, then its tables and figures."""
     if all_as_files:
         files_only = [part.slug for part in parts if isinstance(part, ReportTable)]
-    own = [e for e in entries if _section_of(e) == slug and not e.claim.headline]
+    own = [e for e in entries if e.claim.section == slug and not e.claim.headline]
     claims: Parts = [claims_table(own, f"claims_{slug}", "Claims", with_place=False)] if own else []
     return Section(slug, title, text, (*claims, *parts), frozenset(folded), frozenset(files_only))
 
@@ -219,13 +189,13 @@ def _section(
 def _verdicts(entries: Sequence[Entry]) -> Section:
     counts = Counter(entry.verdict for entry in entries)
     by_kind = Counter((entry.claim.kind, entry.verdict) for entry in entries)
-    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    agree, differ, open_ = (counts[verdict] for verdict in VERDICTS)
     misprints = by_kind["misprint", "differs"]
     text = (
-        f"{len(entries)} items of the paper: {counted} ({misprints} of those that differ are "
-        "misprints). Scores are reproduced; they measure weights that were selected on the test "
-        "rows. 'Honest' means that the test rows are used once, to score the trained model. The "
-        "other claims are in the sections below."
+        f"{len(entries)} items of the paper: {agree} are reproduced, {differ} differ ({misprints} "
+        f"of them are misprints), {open_} cannot be tested. Scores are reproduced; they measure "
+        "weights that were selected on the test rows. 'Honest' means that the test rows are used "
+        "once, to score the trained model. The other claims are in the sections below."
     )
     shown = [entry for entry in entries if entry.claim.headline]
     table = claims_table(shown, "verdicts", "The main claims", with_place=False)
@@ -233,15 +203,16 @@ def _verdicts(entries: Sequence[Entry]) -> Section:
     return Section("verdicts", "Verdicts", text, (table, every), files_only=frozenset(["claims"]))
 
 
-def _scheme_parts() -> Parts:
-    return [*pictures(schemes(), "schemes", "Figures 1 to 4, as our own drawings.")]
+def _scheme_parts(titles: Mapping[str, str]) -> Parts:
+    shown = ", ".join(titles[f"fig-{i}"] for i in range(1, 5))
+    return [*pictures(schemes(), "schemes", f"{shown}, as our own drawings.")]
 
 
 def _settings() -> ReportTable:
     return result_tables.settings_table()
 
 
-def _score_parts(evidence: Evidence, results: Results) -> Parts:
+def _score_parts(evidence: Evidence, results: Results, titles: Mapping[str, str]) -> Parts:
     parts: Parts = [result_tables.score_table(results)]
     caption = (
         "BNeuralT with RMSprop: the same trees with weights selected on the test rows (as in the "
@@ -249,7 +220,8 @@ def _score_parts(evidence: Evidence, results: Results) -> Parts:
     )
     parts += pictures(figures.protocol_gap(results), "protocol-gap", caption)
     parts.append(result_tables.times_table(results))
-    caption = "Figures 5 and 6: the best trees of RMSprop under the paper's protocol."
+    both = f"{titles['fig-5']} and {titles['fig-6']}"
+    caption = f"{both}: the best trees of RMSprop under the paper's protocol."
     parts += pictures(figures.best_trees_figure(evidence.trees), "best-trees", caption)
     oracle = result_tables.oracle_table(results)
     return [*parts, *([oracle] if oracle is not None else [])]
@@ -268,22 +240,18 @@ def _significance_parts(results: Results) -> Parts:
     ]
 
 
-def _curve_parts(evidence: Evidence, results: Results) -> Parts:
+def _curve_parts(evidence: Evidence, results: Results, titles: Mapping[str, str]) -> Parts:
     parts: Parts = []
     if (curves := evidence.curve_table) is not None:
-        for setting, places in CURVE_SETTINGS.items():
-            if setting == "M-R-ESn-Rn":
-                continue  # a part of Figure 11 only
-            for task in ("classification", "regression"):
+        for setting, ids in CURVE_SETTINGS.items():
+            for task, figure_id in zip(("classification", "regression"), ids, strict=False):
                 name = f"convergence-{setting}-{task}"
-                caption = f"{places}: {setting}, {task}."
+                caption = f"{titles[figure_id]}: {setting}, {task}."
                 parts += pictures(figures.convergence(curves, setting, task), name, caption)
-        caption = "Figure 11: test errors on glass and mpg6 by setting."
+        caption = f"{titles['fig-11']}: test errors on glass and mpg6 by setting."
         parts += pictures(figures.settings_comparison(curves), "settings-comparison", caption)
-    digits = [
-        r for r in evidence.image_results.paper_runs if r.rate == 0.01 and r.selection == "epoch"
-    ]
-    caption = "Figure 12: training score of each run against the number of nodes."
+    digits = size_runs(evidence.image_results.paper_runs)
+    caption = f"{titles['fig-12']}: training score of each run against the number of nodes."
     figure = figures.score_against_size(results, digits)
     return [*parts, *pictures(figure, "score-against-size", caption)]
 

@@ -1,12 +1,8 @@
 """Dendritic k-trees: their structure, the equivalence with a sigmoid unit, and learning."""
 
-import json
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
-from bneuralt.cli.program import main
 from bneuralt.training import TrainingSettings, train
 from bneuralt.training.optimizers import Adam
 from bneuralt_paper.datasets import load_dataset
@@ -16,12 +12,12 @@ from bneuralt_paper.images.k_trees import (
     k_tree,
     pad_images,
     run_k_tree,
+    run_trials,
     two_classes,
 )
 from bneuralt_paper.images.k_trees import _frozen_bias as frozen_bias
-from bneuralt_paper.images.result_files import load_results
 from bneuralt_paper.reporting.image_tables import k_tree_table
-from paper.tests.helpers.spots import write_spots
+from paper.tests.helpers.spots import spots
 
 
 @pytest.mark.parametrize(("k", "n_weights"), [(1, 2_047), (32, 65_504)])
@@ -133,23 +129,13 @@ def test_the_published_rule_stops_early():
     assert run.n_epochs < 400
 
 
-def test_the_command(tmp_path, capsys):
-    write_spots(tmp_path / "data")
-    command = ["paper", "ktree", "--k", "2", "--trials", "2", "--epochs", "2"]
-    command += ["--data-home", str(tmp_path / "data"), "--out", str(tmp_path / "k2.json")]
-    assert main([*command, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    [result] = load_results(tmp_path).k_trees
-    assert asdict(result) == shown
+def test_trials_on_images():
+    result = run_trials(2, spots(), trials=2, max_epochs=2)
     assert (result.k, result.weights, result.max_epochs) == (2, 4094, 2)
     assert [trial.trial for trial in result.trials] == [0, 1]
     assert all(
         trial.epochs == 2 and trial.stuck == (trial.accuracy < 0.6) for trial in result.trials
     )
-    assert main(command) == 0
-    assert f"of {len(result.trials)} stuck" in capsys.readouterr().out
-    assert main(["paper", "ktree", "--data-home", str(tmp_path)]) == 3
-    assert "mnist" in capsys.readouterr().err
 
 
 def test_the_table_counts_all_trials():

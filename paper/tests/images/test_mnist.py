@@ -1,6 +1,5 @@
-"""Runs on images: recipes, protocols, the command, tables and figures."""
+"""Runs on images: trees, the study, tables and figures."""
 
-import json
 from dataclasses import replace
 from functools import partial
 
@@ -8,24 +7,25 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
-from bneuralt.cli.program import build_parser, main
-from bneuralt_paper.images import study
+from bneuralt import BNeuralForestClassifier, NeuralTree
+from bneuralt.cli.program import main
 from bneuralt_paper.images.image_baselines import (
     IMAGE_BASELINES,
     ImageBaseline,
     run_image_baseline,
 )
 from bneuralt_paper.images.image_data import Images, load_images
-from bneuralt_paper.images.image_runs import ImageRun, group_runs, run_images
+from bneuralt_paper.images.image_runs import image_classifier, run_images
 from bneuralt_paper.images.paper_runs import PaperSetting, run_paper_tree
 from bneuralt_paper.images.paper_trees import ImageGrowth, draw_levels, draw_tree, mean_size
-from bneuralt_paper.images.recipes import image_classifier
-from bneuralt_paper.images.result_files import ImageResults, load_results
-from bneuralt_paper.images.study import ImageTask
+from bneuralt_paper.images.result_files import ImageResults, load_results, write_results
 from bneuralt_paper.reporting import image_figures, image_tables
 from bneuralt_paper.reporting.figure_files import to_svg
+from bneuralt_paper.running import image_study as study
+from bneuralt_paper.running.image_study import ImageTask
+from bneuralt_paper.running.locks import RunLocks
 from paper.tests.helpers.spots import spots, write_spots
+from tests.helpers.paths import DOCS
 
 
 @pytest.fixture(scope="module")
@@ -33,130 +33,40 @@ def images():
     return spots()
 
 
-@pytest.mark.parametrize("n_weights", [11_987, 23_835, 241_999])
-def test_the_paper_recipe_can_draw_every_size_of_the_paper(n_weights):
-    growth = image_classifier("paper", n_weights).growth.get_params()
-    shape = {name: growth[name] for name in ("max_depth", "min_children", "max_children", "init")}
-    tree = NeuralTree.random(784, 10, n_weights=n_weights, random_state=0, **shape)
-    assert 0.97 * n_weights <= tree.n_parameters <= n_weights
-
-
 @pytest.mark.parametrize("n_weights", [1_500, 12_000, 24_000])
-def test_a_modern_tree(n_weights, images):
-    model = image_classifier(n_weights=n_weights, epochs=1).fit(images.X_train, images.y_train)
+def test_one_tree(n_weights, images):
+    model = image_classifier(images, n_weights, epochs=1).fit(images.X_train, images.y_train)
     tree = model.tree_
     assert 0.97 * n_weights <= tree.n_parameters <= n_weights
     assert tree.depth == 2
     assert tree.input_counts[:28].sum() == 0  # the border does not vary
 
 
-def test_many_weights_make_several_trees():
-    model = image_classifier(n_weights=242_000)
+def test_many_weights_make_several_trees(images):
+    model = image_classifier(images, 242_000, epochs=25)
     assert isinstance(model, BNeuralForestClassifier)
-    assert model.n_estimators * model.n_weights <= 242_000
-    assert isinstance(image_classifier(n_weights=242_000, n_trees=1), BNeuralTClassifier)
-    assert isinstance(image_classifier("paper", n_weights=242_000), BNeuralTClassifier)
+    assert model.n_estimators == 9 and model.n_estimators * model.n_weights <= 242_000
 
 
-def test_wrong_names_are_refused(images, tmp_path):
-    with pytest.raises(ValueError, match="recipe='best'"):
-        image_classifier("best")
-    with pytest.raises(ValueError, match="protocol='best'"):
-        run_images(images, protocol="best")
+def test_other_names_are_refused():
     with pytest.raises(ValueError, match="name='wine' is not an image data set"):
         load_images("wine")
 
 
-@pytest.mark.parametrize("recipe", ["modern", "paper"])
-@pytest.mark.parametrize("protocol", ["honest", "paper"])
-def test_a_run(recipe, protocol, images):
-    run, model = run_images(
-        images, recipe=recipe, protocol=protocol, n_weights=2000, epochs=25, n_jobs=1
-    )
-    assert run.test_error == np.mean(model.predict(images.X_test) != images.y_test)
+def test_a_run(images):
+    run = run_images(images, 2000, epochs=25, seed=3)
+    model = image_classifier(images, 2000, 25, seed=3).fit(images.X_train, images.y_train)
+    assert run.test_error == np.mean(model.predict(images.X_test) != images.y_test) < 0.5
+    assert run.name == "modern-mnist-2000-s3" and run.seconds > 0
     assert 1940 <= run.weights <= 2000
-    assert run.seconds_per_epoch > 0
-    if protocol == "paper":
-        assert run.test_error <= min(run.history["test"]) + 1e-9
-    else:
-        assert "test" not in run.history
-    if recipe == "modern":
-        assert run.test_error < 0.5
 
 
 def test_clothes_have_a_decay_of_their_own(images):
-    def decay(name, **settings):
-        _, model = run_images(replace(images, name=name), n_weights=500, epochs=1, **settings)
-        return model.weight_decay
-
-    assert decay("mnist") == 0.05
-    assert decay("fashion_mnist") == 0.015
-    assert decay("fashion_mnist", weight_decay=0.3) == 0.3
-    assert decay("fashion_mnist", recipe="paper") == 0.0
-
-
-def test_monitoring_has_no_influence(images):
-    plain, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1)
-    monitored, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, monitor_test=True)
-    assert monitored.test_error == plain.test_error == pytest.approx(monitored.history["test"][-1])
-    assert monitored.history["train"] == plain.history["train"]
-    selected, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, protocol="paper")
-    assert selected.history == monitored.history  # only the selected weights differ
-
-
-# -- the command --------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def data_home(tmp_path_factory):
-    """Return a data folder with artificial images in the format of MNIST."""
-    home = tmp_path_factory.mktemp("data")
-    write_spots(home)
-    return home
-
-
-def test_the_command(data_home, tmp_path, capsys):
-    out = tmp_path / "model.json"
-    common = ["paper", "mnist", "--weights", "1000", "--epochs", "1", "--data-home", str(data_home)]
-    assert main([*common, "--seed", "3", "--out", str(out), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert {"test_error", "weights", "seconds_per_epoch"} <= set(result)
-    assert 970 <= result["weights"] <= 1000
-    assert 0 <= result["test_error"] <= 1
-    model = load_model(out)
-    assert model.extra_["run"]["test_error"] == result["test_error"]
-    assert "test" not in model.extra_["run"]["history"]
-    assert main([*common, "--seed", "3", "--out", str(out), "--curves"]) == 0
-    capsys.readouterr()
-    history = load_model(out).extra_["run"]["history"]
-    assert history["test"] == pytest.approx([result["test_error"]])
-    assert main([*common, "--seed", "3"]) == 0
-    assert f"Test error {100 * result['test_error']:.2f} %" in capsys.readouterr().out
-    assert main([*common, "--weights", "12"]) == 2
-    assert "n_weights=12" in capsys.readouterr().err
-
-
-def test_the_command_trains_baselines(data_home, tmp_path, capsys):
-    out = tmp_path / "result.json"
-    common = ["paper", "mnist", "--data-home", str(data_home), "--baseline"]
-    command = [*common, "CART", "--out", str(out)]
-    assert main([*command, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    [result] = load_results(tmp_path).baselines
-    assert result.name == "CART" and result.test_error == shown["test_error"] < 0.9
-    for option in (["--curves"], ["--epochs", "3"], ["--recipe", "paper"]):
-        assert main([*command, *option]) == 2
-        assert f"{option[0]} applies to trees only" in capsys.readouterr().err
-    assert main([*common, "MLP", "--weights", "800"]) == 2
-    assert "n_weights=800 is too few for an MLP: use 805" in capsys.readouterr().err
-    for name in IMAGE_BASELINES:
-        arguments = [*common, name.replace(" ", "-")]
-        assert build_parser(arguments).parse_args(arguments).run
-
-
-def test_missing_images_are_reported(tmp_path, capsys):
-    assert main(["paper", "mnist", "--data-home", str(tmp_path)]) == 3
-    assert "mnist" in capsys.readouterr().err
+    decays = [
+        image_classifier(replace(images, name=name), 500, 1).weight_decay
+        for name in ("mnist", "fashion_mnist")
+    ]
+    assert decays == [0.05, 0.015]
 
 
 # -- the report ---------------------------------------------------------------------------
@@ -165,39 +75,23 @@ def test_missing_images_are_reported(tmp_path, capsys):
 @pytest.fixture(scope="module")
 def runs(images):
     return [
-        run_images(images, n_weights=n_weights, epochs=2, seed=seed, n_jobs=1)[0]
+        run_images(images, n_weights, epochs=2, seed=seed)
         for seed in range(2)
         for n_weights in (1000, 2000)
     ]
 
 
-def test_runs_of_one_setting_are_one_group():
-    settings = [
-        ("honest", 25, 1000),
-        ("honest", 25, 1030),
-        ("honest", 70, 1000),
-        ("paper", 25, 1000),
-    ]
-    runs = [
-        ImageRun("mnist", "modern", protocol, seed, epochs, 1, weights, 0.1, 1.0, 1)
-        for seed in (1, 0)
-        for protocol, epochs, weights in settings
-    ]
-    groups = group_runs(runs)
-    assert [len(group) for group in groups] == [4, 2, 2]
-    assert all([run.seed for run in group] == sorted(run.seed for run in group) for group in groups)
-
-
 def test_tables(runs, images):
     baselines = [run_image_baseline(name, images, n_weights=5000) for name in IMAGE_BASELINES]
     assert all(0 <= baseline.test_error < 0.9 for baseline in baselines)
-    sizes = {baseline.name: baseline.weights for baseline in baselines}
+    sizes = {baseline.model: baseline.weights for baseline in baselines}
     assert sizes["logistic regression"] == 7850
     assert 0.8 * 5000 < sizes["MLP"] <= 5000
+    with pytest.raises(ValueError, match="n_weights=800 is too few for an MLP: use 805"):
+        run_image_baseline("MLP", images, n_weights=800)
     table = image_tables.table4(ImageResults([], runs, baselines))
     measured = table.frame[table.frame["group"] == "ours, honest"]
-    assert len(measured) == 2
-    assert measured["runs"].tolist() == [2, 2]
+    assert measured["runs"].tolist() == [2, 2]  # runs that differ only in their seed are one row
     expected = 100 * np.mean([run.test_error for run in runs if run.weights > 1500])
     assert measured["last_percent"].iloc[1] == pytest.approx(expected)
     assert measured["error_percent"].isna().all()
@@ -206,6 +100,15 @@ def test_tables(runs, images):
     assert len(image_tables.comparison_table(runs, baselines, "mnist").rows) == 2 + len(
         IMAGE_BASELINES
     )
+
+
+def test_the_list_of_runs_has_their_cost():
+    cart = ImageBaseline("mnist", "CART", 0, 0.12, None, 9.5)
+    runs = image_tables.run_list(ImageResults(baselines=[cart])).frame.set_index("run")
+    assert len(runs) == len(study.image_study())
+    assert runs.loc["CART-mnist", ["seconds", "status"]].tolist() == [9.5, "finished"]
+    others = runs.drop(index="CART-mnist")
+    assert set(others["status"]) == {"missing"} and others["seconds"].isna().all()
 
 
 def test_figures(runs, images):
@@ -266,16 +169,56 @@ def test_a_run_of_the_papers_trees(images):
     assert by_update.test_error == run.test_error and by_update.lowest_error <= run.lowest_error
 
 
-def test_a_study_continues_where_it_ended(images, tmp_path, monkeypatch):
+def small_study(monkeypatch, names):
     def result(images, name):
         return [ImageBaseline(images.name, name, 0, 0.1, None, 1.0)]
 
-    tasks = [ImageTask(name, "mnist", 0, partial(result, name=name)) for name in ("one", "two")]
+    tasks = [ImageTask(f"{n}-mnist", "mnist", 0, partial(result, name=n)) for n in names]
     monkeypatch.setattr(study, "image_study", lambda: tasks)
-    assert study.run_study(tmp_path, lambda name: images, "one", lambda text: None) == 1
-    assert study.run_study(tmp_path, lambda name: images, report=lambda text: None) == 1
-    assert study.run_study(tmp_path, lambda name: images) == 0
-    assert [b.name for b in load_results(tmp_path).baselines] == ["one", "two"]
+
+
+def test_a_study_continues_from_the_published_file(images, tmp_path, monkeypatch):
+    small_study(monkeypatch, ["one", "two"])
+    path = tmp_path / "images.json.xz"
+    assert study.run_study(path, lambda name: images, "one-*", lambda text: None) == 1
+    write_results(load_results(path), tmp_path / "copy.json.xz")
+    reported = []
+    assert study.run_study(tmp_path / "copy.json.xz", lambda name: images, "*", reported.append)
+    assert reported == ["two-mnist"]
+    assert study.run_study(tmp_path / "copy.json.xz", lambda name: images) == 0
+    assert [b.model for b in load_results(tmp_path / "copy.json.xz").baselines] == ["one", "two"]
+    assert len(load_results(path).baselines) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["copy.json.xz", "images.json.xz"]
+
+
+def test_a_run_of_another_process_is_left_to_it(images, tmp_path, monkeypatch):
+    small_study(monkeypatch, ["one", "two"])
+    path = tmp_path / "images.json.xz"
+    with RunLocks(path) as other:
+        assert other.take(("one-mnist",))
+        assert study.run_study(path, lambda name: images, report=lambda text: None) == 1
+    assert [b.model for b in load_results(path).baselines] == ["two"]
+
+
+def test_every_published_run_is_one_of_the_study():
+    planned = {task.name for task in study.image_study()}
+    results = load_results(DOCS / "reproduction" / "images.json.xz")
+    results.drawn_trees.clear()
+    assert {result.name for result in results.all()} <= planned
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    write_spots(tmp_path / "data")
+    small_study(monkeypatch, ["one", "two"])
+    command = ["paper", "images", "--store", str(tmp_path / "s"), "--data-home"]
+    command.append(str(tmp_path / "data"))
+    assert main([*command, "--only", "one-*"]) == 0
+    assert "1 runs computed" in capsys.readouterr().out
+    assert main([*command, "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines] == [["one-mnist", "finished"], ["two-mnist"]]
+    assert main([*command[:-1], str(tmp_path)]) == 3
+    assert "mnist" in capsys.readouterr().err
 
 
 # -- the real digits ----------------------------------------------------------------------
@@ -293,5 +236,5 @@ def validation_split(images, n_held_out=10_000):
 def test_digits(shared):
     images = load_images("mnist", shared)
     assert (len(images.X_train), len(images.X_test)) == (60_000, 10_000)
-    run, _ = run_images(validation_split(images), n_weights=6_000, epochs=2, n_jobs=1)
+    run = run_images(validation_split(images), n_weights=6_000, epochs=2)
     assert run.test_error < 0.09

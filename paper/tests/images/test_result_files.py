@@ -1,6 +1,7 @@
-"""Folders of results on images: complete results, or an error that names the invalid file."""
+"""The file of results on images: complete results, or an error that names the invalid one."""
 
 import json
+import lzma
 
 import pytest
 
@@ -11,57 +12,52 @@ from bneuralt_paper.images.k_trees import KTreeTrial, KTreeTrials
 from bneuralt_paper.images.paper_runs import PaperImageRun
 from bneuralt_paper.images.result_files import (
     DrawnTree,
+    ImageResults,
     load_results,
-    publish_results,
-    save_result,
+    write_results,
 )
 
 CART = ImageBaseline("mnist", "CART", 0, 0.12, None, 9.5)
 MLP = ImageBaseline("fashion_mnist", "MLP", 0, 0.13, 23_860, 60.0)
 TRIALS = KTreeTrials(1, 2047, 2000, 0, [KTreeTrial(0, 0.92, 2000, 30.0, False)])
-
-
-RUN = ImageRun("mnist", "modern", "honest", 0, 25, 1, 24_000, 0.02, 1.0, 1, {"train": [0.1]})
+RUN = ImageRun("modern-mnist-24000-s0", "mnist", 0, 25, 1, 24_000, 0.02, 1.0)
 PAPER = PaperImageRun(
     "20K-d5-m10-p4-r.01-s0", "20K", 5, 10, 0.4, 0.01, 0, "epoch", 1, 20_182, 23_835, 0.07, 0.06,
     [0.5], [0.07], 9.5, {"test": [0.99]}, {"test": [[[0.0, 1.0], [0.0, 1.0]]]},
 )  # fmt: skip
 TREE = DrawnTree("iris", 3, [-1, -1, -1], [0, 0, 1, 1, 2, 2], 0.1)
+RESULTS = ImageResults([PAPER], [RUN], [CART, MLP], [TRIALS], [TREE])
+NAMES = ["paper", "run", "cart", "mlp", "k1", "tree"]
 
 
 @pytest.fixture
-def folder(tmp_path):
-    results = {"run": RUN, "cart": CART, "mlp": MLP, "k1": TRIALS, "paper": PAPER, "tree": TREE}
-    for name, result in results.items():
-        save_result(result, tmp_path / f"{name}.json")
-    (tmp_path / "notes.txt").write_text("ignored")
-    return tmp_path
+def path(tmp_path):
+    write_results(RESULTS, tmp_path / "images.json.xz")
+    return tmp_path / "images.json.xz"
 
 
-def test_all_kinds_come_back(folder):
-    results = load_results(folder)
-    assert results.runs == [RUN] and results.paper_runs == [PAPER]
-    assert results.baselines == [CART, MLP] and results.k_trees == [TRIALS]
-    assert results.drawn_trees == [TREE]
-    provenance = results.provenance()["images"]
-    assert "scikit-learn models: 2" in provenance and "trials of k-trees: 1" in provenance
+def texts_of(path):
+    return lzma.decompress(path.read_bytes()).decode().split("\0")
 
 
-def test_published_results_come_back(folder):
-    results = load_results(folder)
-    for name in ("one.json.xz", "two.json.xz"):
-        publish_results(results, folder / name)
-    assert load_results(folder / "one.json.xz").all() == results.all()
-    assert (folder / "one.json.xz").read_bytes() == (folder / "two.json.xz").read_bytes()
-    (folder / "two.json.xz").write_bytes(b"no archive")
-    with pytest.raises(ModelFileError, match=r"two\.json\.xz: this is no file of image results"):
-        load_results(folder / "two.json.xz")
+def write_texts(path, texts):
+    path.write_bytes(lzma.compress("\0".join(texts).encode()))
 
 
-def changed(path, change):
-    data = json.loads(path.read_text())
-    change(data)
-    path.write_text(json.dumps(data))
+def test_all_kinds_come_back(path):
+    assert load_results(path) == RESULTS
+
+
+def test_the_same_results_are_the_same_bytes(path):
+    first = path.read_bytes()
+    write_results(ImageResults([PAPER], [RUN], [MLP, CART], [TRIALS], [TREE]), path)
+    assert path.read_bytes() == first
+
+
+def test_a_file_of_another_kind(path):
+    path.write_bytes(b"no archive")
+    with pytest.raises(ModelFileError, match=r"images\.json\.xz: this is no file of image results"):
+        load_results(path)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +65,6 @@ def changed(path, change):
     [
         ("run", lambda d: d["result"].pop("seed"), "\"result\" lacks the key 'seed'"),
         ("run", lambda d: d["result"].update(seed="0"), "seed\" is '0', not an integer"),
-        ("run", lambda d: d["result"]["history"].update(train=3), "history.train\" is 3"),
         ("paper", lambda d: d["result"]["areas"].update(test="x"), "areas.test\" is 'x'"),
         ("cart", lambda d: d.update(format="other"), "\"format\" is 'other'"),
         ("cart", lambda d: d.update(version=9), "version 9"),
@@ -80,26 +75,24 @@ def changed(path, change):
         ("k1", lambda d: d["result"].update(trials=[]), "trials\" is \\[\\], not a list"),
     ],
 )  # fmt: skip
-def test_broken_and_foreign_files_are_named(folder, name, change, message):
-    changed(folder / f"{name}.json", change)
-    with pytest.raises(ModelFileError, match=rf"{name}\.json: .*{message}"):
-        load_results(folder)
+def test_invalid_results_are_named(path, name, change, message):
+    texts, i = texts_of(path), NAMES.index(name)
+    data = json.loads(texts[i])
+    change(data)
+    write_texts(path, [*texts[:i], json.dumps(data), *texts[i + 1 :]])
+    with pytest.raises(ModelFileError, match=rf"images\.json\.xz, result {i}: .*{message}"):
+        load_results(path)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"name": "CART"}', "\N{SNOWMAN}"])
-def test_invalid_files_are_named(folder, text):
-    (folder / "foreign.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ModelFileError, match=r"foreign\.json"):
-        load_results(folder)
+def test_texts_that_are_no_results_are_named(path, text):
+    write_texts(path, [*texts_of(path), text])
+    with pytest.raises(ModelFileError, match=r"images\.json\.xz, result 6"):
+        load_results(path)
 
 
-def test_a_run_counts_once(folder):
-    save_result(RUN, folder / "twin.json")
-    with pytest.raises(ModelFileError, match=r"twin\.json: .* same run as in run\.json"):
-        load_results(folder)
-
-
-def test_folders_without_results(tmp_path):
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(ModelFileError, match="contains no"):
-            load_results(folder)
+def test_a_run_counts_once(path):
+    texts = texts_of(path)
+    write_texts(path, [*texts, texts[1]])
+    with pytest.raises(ModelFileError, match=r"result 6: modern-mnist-24000-s0 is there twice"):
+        load_results(path)

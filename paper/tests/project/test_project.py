@@ -28,26 +28,6 @@ def test_entry_points_name_all_estimators():
         assert entry.load().__name__ == entry.name
 
 
-#: Base classes of the product from which HFNT and MONT inherit, and the program's own errors and
-#: output, which commands of other packages share. Nothing else may be added here.
-INHERITED = {
-    "bneuralt.cli.errors",
-    "bneuralt.cli.outputs",
-    "bneuralt.declaring",
-    "bneuralt.estimators.classification",
-    "bneuralt.estimators.evolution_parameters",
-    "bneuralt.estimators.evolved",
-    "bneuralt.estimators.parameters",
-    "bneuralt.estimators.regression",
-    "bneuralt.fitting.options",
-    "bneuralt.fitting.problem",
-    "bneuralt.fitting.rows",
-    "bneuralt.fitting.search",
-    "bneuralt.model.tasks",
-    "bneuralt.tree.growing",
-}
-
-
 def imports_of(path):
     """Return pairs of a module of the product and the name that is imported from it."""
     pairs = []
@@ -76,18 +56,9 @@ def test_only_public_names_of_the_product_are_imported():
     private = {
         f"{path.name}: {module}.{name}"
         for (module, name), path in found.items()
-        if not is_public(module, name) and module not in INHERITED
+        if not is_public(module, name)
     }
     assert len(SOURCES) > 50 and private == set()
-    used = {module for module, _ in found}
-    assert used >= INHERITED, "no longer used, so it can be removed from the list"
-    in_estimators = {module for module in INHERITED if ".cli." not in module}
-    outside = {
-        f"{path.name}: {module}"
-        for (module, _), path in found.items()
-        if module in in_estimators and path.parent.name != "estimators"
-    }
-    assert outside == set()
 
 
 def test_the_source_distribution_has_the_licence_and_the_headers_of_the_core():

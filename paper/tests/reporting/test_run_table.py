@@ -5,11 +5,16 @@ import pandas as pd
 import pytest
 
 from bneuralt.cli.program import main
+from bneuralt_paper import publishing
+from bneuralt_paper.datasets import load_dataset
 from bneuralt_paper.datasets.catalogue import PAPER_DATASETS
 from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt_paper.experiments.protocols import Problem
+from bneuralt_paper.images.result_files import load_results
 from bneuralt_paper.reporting import result_tables
 from bneuralt_paper.reporting.run_results import COLUMNS, Results
 from bneuralt_paper.reporting.run_table import read_run_table, write_run_table
+from bneuralt_paper.running.store import Store
 from tests.helpers.paths import DOCS
 
 
@@ -83,3 +88,28 @@ def test_all_experiments_of_the_paper_have_thirty_published_runs(published_runs)
             assert (counts[protocol, experiment] == 30).all()
             n_datasets = 9 if experiment in ("NBC", "MONT3") else 14
             assert len(counts[protocol, experiment]) == n_datasets
+
+
+def test_published_runs_are_not_repeated_and_new_ones_are_added(tmp_path, capsys):
+    def run(store, runs, *options):
+        arguments = ["--store", str(tmp_path / store), "--runs", str(runs), "--quiet", *options]
+        fixed = ["--experiments", "B-S-ESy-p4-R", "--datasets", "iris", "--protocol", "paper"]
+        assert main(["paper", "run", *fixed, "--jobs", "1", *arguments]) == 0
+        return capsys.readouterr().out
+
+    def publish(store):
+        with Store(tmp_path / store) as opened:
+            list(publishing.publish(opened, tmp_path / "out", lambda: problems))
+        return read_run_table(table)
+
+    problems = [Problem.from_dataset(load_dataset("iris"))]
+    table = tmp_path / "out" / "runs.csv.xz"
+    run("first.sqlite", 1)
+    first = publish("first.sqlite")
+    out = run("second.sqlite", 2, "--without", str(table))
+    assert "1 runs requested, 0 already stored, 1 computed" in out
+    both = publish("second.sqlite")
+    assert both["run"].tolist() == [0, 1]
+    pd.testing.assert_frame_equal(both.iloc[:1], first)
+    [tree] = load_results(tmp_path / "out" / "trees.json.xz").drawn_trees
+    assert tree.test_error == pytest.approx(1 - both["test_score"].max(), abs=1e-6)

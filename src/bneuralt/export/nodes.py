@@ -117,9 +117,10 @@ def folded(nodes: Sequence[Node], centers: FloatArray) -> list[Node]:
 
     Examples
     --------
-    >>> tree = NeuralTree(1, 1, [-1, 0], [2, 0], [1], [0], [0.5, 0.0, 3.0, 2.0])
-    >>> [(node.activation == _Z, node.bias) for node in folded(nodes_of(tree), [0.0])]
-    [(False, -0.0), (True, 0.5)]
+    >>> tree = NeuralTree(1, 1, [-1, 0], [0, 2], [1], [0], [0.5, 0.0, 3.0, 2.0])  # tanh below
+    >>> hidden, output = folded(nodes_of(tree), [0.0])  # 2 / (1 + exp(-2 z)) - 1
+    >>> hidden.leaves, output.bias, output.children
+    (((-4.0, 0),), -2.5, ((6.0, 1),))
     """
     cores = {node.position: _core(node.activation) for node in nodes}
     result = []

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from bneuralt.cli.errors import CommandError
+from bneuralt.cli import CommandError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
-from bneuralt_paper.commands.ktree import add_ktree_command
-from bneuralt_paper.commands.mnist import add_mnist_command
+from bneuralt.cli import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
 from bneuralt_paper.commands.study import add_study_commands
 
 if TYPE_CHECKING:
@@ -35,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_run(commands)
     _add_merge(commands)
     add_study_commands(commands)
-    add_mnist_command(commands)
-    add_ktree_command(commands)
 
 
 def _add_run(commands: argparse._SubParsersAction[Any]) -> None:
@@ -84,6 +80,11 @@ def _add_run(commands: argparse._SubParsersAction[Any]) -> None:
         "--store", default=_STORE, help="file with finished runs (default: %(default)s)"
     )
     parser.add_argument(
+        "--without",
+        metavar="FILE",
+        help="do not repeat the runs of this published table (runs.csv.xz)",
+    )
+    parser.add_argument(
         "--backend",
         default="loky",
         metavar="WHERE",
@@ -109,6 +110,7 @@ def _add_merge(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     # Imported here, so that --help does not load joblib and scikit-learn.
+    from bneuralt_paper.reporting.run_table import published_keys
     from bneuralt_paper.running.planning import QUICK
     from bneuralt_paper.running.runner import run_experiments
     from bneuralt_paper.running.store import Store, StoreError
@@ -124,6 +126,8 @@ def _run(args: argparse.Namespace) -> int:
         }
     options = {"jobs": args.jobs, "backend": args.backend, "data_home": args.data_home}
     try:
+        if args.without:
+            options["without"] = published_keys(args.without)
         with Store(args.store) as store:
             summary = run_experiments(**selection, store=store, quiet=args.quiet, **options)
     except StoreError as error:

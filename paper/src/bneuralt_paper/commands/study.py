@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bneuralt.cli.errors import BAD_DATA, OK, CommandError
+from bneuralt.cli import BAD_DATA, OK, CommandError
 
 __all__ = ["add_study_commands"]
 
-_STUDY = "bneuralt-study"
+_FOLDER = "bneuralt-study"
 _REPORT = "bneuralt-report"
 
 
@@ -19,15 +19,15 @@ def add_study_commands(commands: argparse._SubParsersAction[Any]) -> None:
     curves = commands.add_parser(
         "curves",
         help="compute the learning curves of the paper's figures",
-        description="Compute the learning curves that the folder lacks. Can be interrupted.",
+        description="Compute the learning curves that the published table lacks, or has of fewer "
+        "runs. Can be interrupted.",
     )
     curves.add_argument("--runs", type=int, default=30, metavar="N", help="default: %(default)s")
     _add_study(curves, _curves)
     images = commands.add_parser(
         "images",
         help="train on MNIST and Fashion-MNIST: the paper's trees, others, k-trees",
-        description="Compute the runs on images that the folder lacks, the shortest first. Can be "
-        "interrupted.",
+        description="Compute the runs on images that the published file lacks. Can be interrupted.",
     )
     images.add_argument(
         "--only", default="*", metavar="PATTERN", help="names of runs, such as '20K-*' or '*-tree'"
@@ -37,10 +37,12 @@ def add_study_commands(commands: argparse._SubParsersAction[Any]) -> None:
     measure = commands.add_parser("measure", help="measure times, memory and sizes of trees")
     _add_study(measure, _measure)
     publish = commands.add_parser(
-        "publish", help="write all results of a folder as the small files of the report"
+        "publish", help="add the runs of a store to the published table, and draw the best trees"
     )
-    publish.add_argument("--out", required=True, metavar="DIR", help="folder for the files")
-    _add_study(publish, _publish)
+    publish.add_argument("--store", required=True, metavar="FILE", help="a store of `run`")
+    publish.add_argument("--out", required=True, metavar="DIR", help="folder of published files")
+    publish.add_argument("--data-home", metavar="DIR", help="the data folder")
+    publish.set_defaults(run=_publish)
     claims = commands.add_parser(
         "claims", help="print every claim of the paper with our value and the verdict"
     )
@@ -61,10 +63,19 @@ def add_study_commands(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _add_study(parser: argparse.ArgumentParser, run: Any) -> None:
     parser.add_argument(
-        "--store", default=_STUDY, metavar="DIR", help="folder of the study (default: %(default)s)"
+        "--store",
+        default=_FOLDER,
+        metavar="DIR",
+        help="folder of published files (default: %(default)s)",
     )
     parser.add_argument("--data-home", metavar="DIR", help="the data folder")
     parser.set_defaults(run=run)
+
+
+def _folder(args: argparse.Namespace) -> Path:
+    folder = Path(args.store)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _problems(data_home: str | None) -> list[Any]:
@@ -76,9 +87,10 @@ def _problems(data_home: str | None) -> list[Any]:
 
 
 def _curves(args: argparse.Namespace) -> int:
-    from bneuralt_paper.running.curves import run_curves
+    from bneuralt_paper.running.curves import PUBLISHED_CURVES, run_curves
 
-    run_curves(Path(args.store) / "curves", _problems(args.data_home), runs=args.runs)
+    path = _folder(args) / PUBLISHED_CURVES
+    run_curves(path, _problems(args.data_home), runs=args.runs)
     return OK
 
 
@@ -86,17 +98,18 @@ def _images(args: argparse.Namespace) -> int:
     from fnmatch import fnmatchcase
 
     from bneuralt_paper.images.image_data import load_images
-    from bneuralt_paper.images.study import image_study, run_study
+    from bneuralt_paper.images.result_files import PUBLISHED_IMAGES
+    from bneuralt_paper.running.image_study import image_study, read_study, run_study
 
-    folder = Path(args.store) / "images"
+    path = _folder(args) / PUBLISHED_IMAGES
     if args.list:
+        finished = {result.name for result in read_study(path).all()}
         for task in image_study():
             if fnmatchcase(task.name, args.only):
-                done = "finished" if (folder / f"{task.name}.json").exists() else ""
-                print(f"{task.name:32} {done}".rstrip())
+                print(f"{task.name:32} {'finished' * (task.name in finished)}".rstrip())
         return OK
-    count = run_study(folder, lambda name: load_images(name, args.data_home), args.only)
-    print(f"{folder}: {count} runs computed")
+    count = run_study(path, lambda name: load_images(name, args.data_home), args.only)
+    print(f"{path}: {count} runs computed")
     return OK
 
 
@@ -107,19 +120,20 @@ def _measure(args: argparse.Namespace) -> int:
         write_measurements,
     )
 
-    Path(args.store).mkdir(parents=True, exist_ok=True)
     measured = measure(_problems(args.data_home), print)
-    write_measurements(measured, Path(args.store) / PUBLISHED_MEASUREMENTS)
+    write_measurements(measured, _folder(args) / PUBLISHED_MEASUREMENTS)
     return OK
 
 
 def _publish(args: argparse.Namespace) -> int:
     from bneuralt_paper.publishing import publish
+    from bneuralt_paper.running.store import Store, StoreError
 
     try:
-        for path in publish(args.store, args.out, lambda: _problems(args.data_home)):
-            print(path)
-    except (OSError, ValueError) as error:
+        with Store(args.store, must_exist=True) as store:
+            for path in publish(store, args.out, lambda: _problems(args.data_home)):
+                print(path)
+    except (StoreError, OSError, ValueError) as error:
         raise CommandError(str(error), BAD_DATA) from error
     return OK
 

@@ -13,18 +13,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bneuralt.estimators.classification import Classifier
-from bneuralt.estimators.evolved import SearchedTree
 from bneuralt.evolve import Space
 from bneuralt.expressions import Expression
-from bneuralt.fitting.options import Options
-from bneuralt.fitting.problem import Problem
-from bneuralt.fitting.rows import Rows
-from bneuralt.fitting.search import Entry, SearchMethod
-from bneuralt.model.tasks import Classes, Labels
+from bneuralt.extending import (
+    TREE_GROWTH,
+    Classes,
+    Classifier,
+    Entry,
+    Labels,
+    Options,
+    Problem,
+    Rows,
+    SearchedTree,
+    SearchMethod,
+)
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree, forward_many
-from bneuralt.tree.growing import TREE_GROWTH
 from bneuralt_paper._typing import Array
 from bneuralt_paper.evolution.genetic_search import GeneticSearch, GeneticSettings
 from bneuralt_paper.evolution.population import PopulationScorer

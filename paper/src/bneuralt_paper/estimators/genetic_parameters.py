@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, TypeVar
 
-from bneuralt.declaring import Parameter, at_least
-from bneuralt.estimators.evolution_parameters import (
+from bneuralt.extending import (
+    GROWTH_PARAMETERS,
     SEARCH_PARAMETERS,
     EvolutionParameters,
+    Parameter,
+    at_least,
+    declared,
     one_of,
 )
-from bneuralt.estimators.parameters import declared
-from bneuralt.tree.growing import GROWTH_PARAMETERS
 from bneuralt_paper.evolution.differential import STRATEGIES
 
 __all__ = [

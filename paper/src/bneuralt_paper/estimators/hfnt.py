@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from bneuralt.estimators.regression import Regressor
-from bneuralt.fitting.search import fit_by_search
+from bneuralt.extending import Regressor, fit_by_search
 from bneuralt.tree import NeuralTree
 from bneuralt_paper.estimators.genetic import GeneticClassifier, GeneticEstimator, GeneticMethod
 from bneuralt_paper.estimators.genetic_parameters import (

@@ -13,7 +13,7 @@ leaf, on a pixel of the padding, and a bias that Adam does not change (`_frozen_
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -216,6 +216,7 @@ def run_k_tree(
         means = np.cumsum(losses) / np.arange(1, len(losses) + 1)
         return patience is not None and len(means) - 1 - int(means.argmin()) >= patience
 
+    started = time.process_time()
     result = train(
         tree,
         X[fit],
@@ -235,14 +236,15 @@ def run_k_tree(
         callback=stops_decreasing,
         optimizer_state=_frozen_bias(tree),
     )
+    seconds = time.process_time() - started
     trained = result.tree.with_input_scaling(0.0, 1 / 255)
     is_correct = trained.forward(test_rows[0], n_threads).argmax(axis=1) == test_rows[1]
-    return KTreeRun(k, trial, float(is_correct.mean()), result.n_epochs, result.seconds, trained)
+    return KTreeRun(k, trial, float(is_correct.mean()), result.n_epochs, seconds, trained)
 
 
 @dataclass(frozen=True)
 class KTreeTrial:
-    """The result of one trial."""
+    """The result of one trial; `seconds` is processor time."""
 
     trial: int
     accuracy: float
@@ -276,8 +278,6 @@ def run_trials(
     max_epochs: int = 2000,
     seed: int = 0,
     asymmetric: bool = False,
-    n_threads: int = 1,
-    report: Callable[[str], object] = lambda text: None,
 ) -> KTreeTrials:
     """Train k-trees to distinguish a 3 from a 5, one trial after the other.
 
@@ -288,10 +288,8 @@ def run_trials(
         MNIST.
     trials : int
         Number of trials. The first 10 use all rows; others use other divisions.
-    max_epochs, seed, asymmetric, n_threads
+    max_epochs, seed, asymmetric
         See `run_k_tree`.
-    report : callable, optional
-        Called with a line of text after each trial.
     """
     train_rows = two_classes(pad_images(images.X_train, images.shape), images.y_train)
     test_rows = two_classes(pad_images(images.X_test, images.shape), images.y_test)
@@ -300,10 +298,8 @@ def run_trials(
         run = run_k_tree(
             k, train_rows, test_rows,
             trial=trial, seed=seed, max_epochs=max_epochs, asymmetric=asymmetric,
-            n_threads=n_threads,
         )  # fmt: skip
         done.append(KTreeTrial(trial, run.accuracy, run.n_epochs, run.seconds, run.is_stuck))
-        report(f"trial {trial + 1} of {trials}: accuracy {run.accuracy:.4f}")
     # The single leaf of the first output is not part of the k-tree, see the top of this module.
     weights = run.tree.n_leaves - 1 + run.tree.edge.size
     return KTreeTrials(k, int(weights), max_epochs, seed, done, asymmetric)

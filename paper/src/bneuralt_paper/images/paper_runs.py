@@ -8,13 +8,13 @@ times as long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from bneuralt.training import EpochState, TrainingSettings, train
+from bneuralt.training import TrainingSettings, train
 from bneuralt.tree import NeuralTree
 from bneuralt_paper._typing import Array, FloatArray, IntArray
 from bneuralt_paper.images.image_data import Images
@@ -22,12 +22,16 @@ from bneuralt_paper.images.paper_trees import ImageGrowth, draw_tree
 
 __all__ = [
     "PRINTED",
+    "SHALLOW",
+    "SIZE_EPOCHS",
+    "SMALL",
     "PaperImageRun",
     "PaperSetting",
     "paper_plan",
     "printed_grid",
     "roc_points",
     "run_paper_tree",
+    "size_runs",
 ]
 
 #: Table 4: number of weights and epochs of each tree, and its printed test error in percent.
@@ -37,8 +41,13 @@ PRINTED: dict[str, tuple[int, int, float]] = {
     "20K": (23_835, 70, 6.08),
     "200K": (241_999, 25, 5.19),
 }
-#: Smaller trees, trained as long as those of the paper's figure of accuracy against size.
-SMALL = {"3K": (3_000, 10), "6K": (6_000, 10)}
+#: Figure 12 shows the training accuracy on MNIST after this number of epochs.
+SIZE_EPOCHS = 10
+#: Smaller trees for that figure.
+SMALL = {"3K": (3_000, SIZE_EPOCHS), "6K": (6_000, SIZE_EPOCHS)}
+#: A shallow tree as large as the largest of Table 4, to tell what the depth does. No printed
+#: setting draws it.
+SHALLOW = {"200K-shallow": PRINTED["200K"][:2]}
 RATES = (0.01, 0.1)
 SEEDS = (0, 1, 2)
 _BATCH_SIZE = 128
@@ -50,6 +59,7 @@ GROWTHS: dict[str, tuple[tuple[int, int, float], ...]] = {
     "18K": ((5, 10, 0.4), (5, 15, 0.5), (5, 15, 0.4)),
     "20K": ((5, 10, 0.4), (5, 15, 0.5), (5, 15, 0.4)),
     "200K": ((10, 10, 0.5),),
+    "200K-shallow": ((5, 15, 0.1),),
     "3K": ((5, 10, 0.5),),
     "6K": ((5, 10, 0.5),),
 }
@@ -87,7 +97,7 @@ class PaperImageRun:
     `weights` counts as the paper does, `size` includes the root and all leaves. `last_error` is
     that of the last epoch, `lowest_error` the lowest after any epoch or update. `roc` has the
     false and true positive rates of each class, and `areas` the areas under these curves, for the
-    weights with the lowest error, on training and test rows.
+    weights with the lowest error, on training and test rows. `seconds` is processor time.
     """
 
     name: str
@@ -109,6 +119,22 @@ class PaperImageRun:
     areas: dict[str, list[float]] = field(default_factory=dict)
     roc: dict[str, list[list[list[float]]]] = field(default_factory=dict)
 
+    @property
+    def is_main(self) -> bool:
+        """Whether the tree is drawn as the authors' published ones, with selection by epochs."""
+        growth = (self.max_depth, self.max_children, self.leaf_probability)
+        return growth == GROWTHS[self.label][0] and self.selection == "epoch"
+
+
+def size_runs(runs: Iterable[PaperImageRun]) -> list[PaperImageRun]:
+    """Return the runs of Figure 12: ten or more epochs of printed settings, the lower rate."""
+    return [
+        run
+        for run in runs
+        if run.rate == RATES[0] and run.selection == "epoch" and run.label not in SHALLOW
+        and len(run.train_error) >= SIZE_EPOCHS
+    ]  # fmt: skip
+
 
 def printed_grid() -> Iterator[ImageGrowth]:
     """Yield the eight ways to draw a tree that the paper names for MNIST."""
@@ -124,33 +150,27 @@ def paper_plan() -> list[PaperSetting]:
     Examples
     --------
     >>> len(paper_plan()), paper_plan()[0].name
-    (81, '10K-d5-m10-p4-r.01-s0')
+    (84, '10K-d5-m10-p4-r.01-s0')
     """
-    sizes = {label: (w, epochs) for label, (w, epochs, _) in PRINTED.items()} | SMALL
+    sizes = {label: printed[:2] for label, printed in PRINTED.items()} | SMALL | SHALLOW
     plan = [
         PaperSetting(label, *sizes[label], ImageGrowth(*growth), rate, seed)
         for label, growths in GROWTHS.items()
         for growth in growths
-        for rate in RATES
+        for rate in (RATES[:1] if label in SHALLOW else RATES)
         for seed in SEEDS
     ]
-    main = [s for s in plan if _is_main(s) and s.label in ("10K", "18K", "20K")]
-    return plan + [replace(setting, selection="update") for setting in main]
+    by_update = [
+        replace(setting, selection="update")
+        for setting in plan
+        if setting.label in ("10K", "18K", "20K")
+        and setting.growth == ImageGrowth(*GROWTHS[setting.label][0])
+        and setting.rate == RATES[0]
+    ]
+    return plan + by_update
 
 
-def _is_main(setting: PaperSetting) -> bool:
-    growth = setting.growth
-    first = (growth.max_depth, growth.max_children, growth.leaf_probability)
-    return GROWTHS[setting.label][0] == first and setting.rate == RATES[0]
-
-
-def run_paper_tree(
-    setting: PaperSetting,
-    images: Images,
-    *,
-    n_threads: int = 1,
-    callback: Callable[[EpochState], Any] | None = None,
-) -> tuple[PaperImageRun, NeuralTree]:
+def run_paper_tree(setting: PaperSetting, images: Images) -> tuple[PaperImageRun, NeuralTree]:
     """Draw a tree, train it with RMSprop on batches of 128, and record its errors.
 
     Returns
@@ -172,6 +192,7 @@ def run_paper_tree(
     )
     n_inputs = images.X_train.shape[1]
     scaling = np.zeros(n_inputs, np.float32), np.full(n_inputs, 1 / _MAX_PIXEL, np.float32)
+    started = time.process_time()
     result = train(
         start,
         images.X_train,
@@ -180,9 +201,8 @@ def run_paper_tree(
         seed=setting.seed,
         validation=(images.X_test, images.y_test),
         input_scaling=scaling,
-        n_threads=n_threads,
-        callback=callback,
     )
+    seconds = time.process_time() - started
     tree = result.tree.with_input_scaling(*scaling)
     test_scores = tree.forward(images.X_test)
     test_error = [round(float(e), 6) for e in result.history["val_error"]]
@@ -208,7 +228,7 @@ def run_paper_tree(
         lowest_error=round(float(np.mean(np.argmax(test_scores, axis=1) != images.y_test)), 6),
         train_error=[round(float(e), 6) for e in result.history["train_error"]],
         test_error=test_error,
-        seconds=round(result.seconds, 3),
+        seconds=round(seconds, 3),
         areas=areas,
         roc=roc,
     )

@@ -30,12 +30,14 @@ VERDICTS = ("reproduced", "differs", "cannot be tested")
 class Claim:
     """An item of the paper: where it is, what it says, and the function that checks it.
 
-    `reason` is why a claim cannot be tested; such a claim has no function.
+    `section` is the section of the page to which it belongs. `reason` is why a claim cannot be
+    tested; such a claim has no function.
     """
 
     id: str
     kind: str
     place: str
+    section: str
     says: str
     check: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt_paper.images.paper_runs import PaperImageRun
+from bneuralt_paper.images.paper_runs import SIZE_EPOCHS, PaperImageRun
 from bneuralt_paper.images.result_files import DrawnTree
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.figure_files import INK, STYLE
@@ -225,11 +225,11 @@ def score_against_size(
             ax.tick_params(length=2, pad=1.5)
         if digits:
             sizes = [run.size / 1000 for run in digits]
-            accuracy = [1 - run.train_error[min(9, len(run.train_error) - 1)] for run in digits]
+            accuracy = [1 - run.train_error[SIZE_EPOCHS - 1] for run in digits]
             style = OPTIMIZER_STYLES["R"]
             marks = axes[-1].scatter(sizes, accuracy, s=9, c=style.color, marker=style.marker)
             marks.set(linewidths=0)
-            axes[-1].set(title="MNIST, 10 epochs (1,000 nodes)", xscale="log")
+            axes[-1].set(title=f"MNIST, {SIZE_EPOCHS} epochs (1,000 nodes)", xscale="log")
         _axis_labels(figure, "nodes of the tree", "score on the training rows")
         _legend(figure, axes)
     return figure

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from bneuralt.tree import NeuralTree
-from bneuralt_paper.images.image_runs import ImageRun, group_runs
-from bneuralt_paper.images.paper_runs import PaperImageRun
+from bneuralt_paper.images.image_runs import ImageRun
+from bneuralt_paper.images.paper_runs import PRINTED, PaperImageRun
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.figure_files import INK, STYLE
-from bneuralt_paper.reporting.image_tables import mean_error, results_on
+from bneuralt_paper.reporting.image_tables import group_by_seed, mean_error, results_on
 from bneuralt_paper.reporting.tree_shapes import outputs_above, radial_layout
 
 __all__ = ["error_against_weights", "error_and_roc", "tree_picture"]
@@ -27,13 +27,13 @@ _COLORS = [f"C{i}" for i in range(10)]
 def error_against_weights(
     paper_runs: Sequence[PaperImageRun], runs: Sequence[ImageRun], data: str = "mnist"
 ) -> Figure | None:
-    """Plot test errors against numbers of weights: the paper's trees, other recipes, and the paper.
+    """Plot test errors against numbers of weights: the paper's trees, ours, and the paper.
 
-    Runs with early ends of the figure of accuracy against size are left out.
+    The trees of each size are drawn as the authors' published ones.
     """
     points: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
     for run in paper_runs:
-        if run.epochs > 10 and run.selection == "epoch":
+        if run.is_main and run.label in PRINTED:
             kind = f"the paper's trees, rate {run.rate:g}"
             points[f"{kind}, lowest on the test rows"][run.label].append(
                 (run.weights, run.lowest_error)
@@ -52,7 +52,7 @@ def error_against_weights(
             ax.errorbar(x, y, spread, marker="o", ms=4, capsize=2, color=color, label=label)
         modern = [
             (group[0].weights, mean_error(group)["error_percent"])
-            for group in group_runs(results_on(runs, data))
+            for group in group_by_seed(results_on(runs, data)).values()
         ]
         if modern:
             x, y = np.array(sorted(modern)).T

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bneuralt_paper.images.paper_runs import PaperImageRun
 from bneuralt_paper.images.result_files import ImageResults
 from bneuralt_paper.reporting import image_figures, image_tables
@@ -14,13 +16,14 @@ __all__ = ["digit_parts", "fashion_parts", "k_tree_parts", "shown_digit_run"]
 
 def shown_digit_run(results: ImageResults) -> PaperImageRun | None:
     """Return the run of BNeuralT-20K that the figures show: the first seed of its first setting."""
-    runs = [r for r in results.paper_runs if r.label == "20K" and r.roc]
-    return min(runs, key=lambda r: (r.max_children, r.rate, r.selection, r.seed), default=None)
+    runs = [r for r in results.paper_runs if r.label == "20K" and r.is_main]
+    return min(runs, key=lambda r: (r.rate, r.seed), default=None)
 
 
-def digit_parts(results: ImageResults) -> list[ReportTable | Picture]:
+def digit_parts(results: ImageResults, titles: Mapping[str, str]) -> list[ReportTable | Picture]:
     """Return Table 4 and Figures 7 and 8."""
-    parts: list[ReportTable | Picture] = [image_tables.table4(results)]
+    runs = [image_tables.run_list(results)] if results.all() else []
+    parts: list[ReportTable | Picture] = [image_tables.table4(results), *runs]
     parts += pictures(
         image_figures.error_against_weights(results.paper_runs, results.runs),
         "mnist-error-against-weights",
@@ -28,15 +31,16 @@ def digit_parts(results: ImageResults) -> list[ReportTable | Picture]:
     )
     if (run := shown_digit_run(results)) is not None:
         caption = (
-            f"Figure 7: BNeuralT-20K ({run.weights:,} weights, seed {run.seed}), errors over "
-            f"{run.epochs} epochs, and ROC curves of the weights with the lowest test error."
+            f"{titles['fig-7']}: BNeuralT-20K ({run.weights:,} weights, seed {run.seed}), errors "
+            f"over {run.epochs} epochs, and ROC curves of the weights with the lowest test error."
         )
         parts += pictures(image_figures.error_and_roc(run), "mnist-error-and-roc", caption)
     for drawn in results.drawn_trees[:1]:
         tree = tree_of(drawn)
         caption = (
-            f"Figure 8: all {tree.size:,} nodes of a BNeuralT-20K: the root, ten class nodes, "
-            f"{tree.parent.size - tree.n_outputs:,} function nodes, {tree.n_leaves:,} leaves."
+            f"{titles['fig-8']}: all {tree.size:,} nodes of a BNeuralT-20K: the root, ten class "
+            f"nodes, {tree.parent.size - tree.n_outputs:,} function nodes, {tree.n_leaves:,} "
+            "leaves."
         )
         names = [str(k) for k in range(tree.n_outputs)]
         figure = image_figures.tree_picture(tree, names)
@@ -48,9 +52,7 @@ def fashion_parts(results: ImageResults) -> list[ReportTable | Picture]:
     """Return the table of Fashion-MNIST, which the paper does not have."""
     name = "fashion_mnist"
     names = {r.data for r in results.runs} | {b.data for b in results.baselines}
-    if name not in names | {e.data for e in results.earlier}:
-        return []
-    return [image_tables.comparison_table(results.runs, results.baselines, name, results.earlier)]
+    return [image_tables.comparison_table(results.runs, results.baselines)] if name in names else []
 
 
 def k_tree_parts(results: ImageResults) -> list[ReportTable | Picture]:

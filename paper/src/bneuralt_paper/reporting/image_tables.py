@@ -12,26 +12,26 @@ import pandas as pd
 
 from bneuralt_paper.datasets.catalogue import CATALOGUE
 from bneuralt_paper.images.image_baselines import ImageBaseline
-from bneuralt_paper.images.image_runs import ImageRun, group_runs
+from bneuralt_paper.images.image_runs import ImageRun
 from bneuralt_paper.images.k_trees import PUBLISHED, STUCK_BELOW, KTreeTrials
-from bneuralt_paper.images.paper_runs import PRINTED, PaperImageRun
-from bneuralt_paper.images.result_files import EarlierResult, ImageResults
+from bneuralt_paper.images.paper_runs import PRINTED, SHALLOW, SMALL, PaperImageRun
+from bneuralt_paper.images.result_files import ImageResults
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
+from bneuralt_paper.running.image_study import image_study
 
 __all__ = [
-    "SELECTION_LABELS",
     "comparison_table",
+    "group_by_seed",
     "k_tree_table",
     "mean_error",
     "results_on",
+    "run_list",
     "table4",
 ]
 
-#: How the weights of a run were selected, by protocol.
-SELECTION_LABELS = {"paper": "lowest on the test rows", "honest": "honest"}
-
-Result = TypeVar("Result", ImageRun, ImageBaseline, EarlierResult)
+Result = TypeVar("Result", ImageRun, ImageBaseline)
+Run = TypeVar("Run", ImageRun, PaperImageRun)
 
 
 def results_on(results: Iterable[Result], data: str) -> list[Result]:
@@ -55,46 +55,29 @@ def table4(results: ImageResults | None = None) -> ReportTable:
         *_paper_records(results.paper_runs),
         *_run_records(results_on(results.runs, "mnist")),
         *_baseline_records(results_on(results.baselines, "mnist")),
-        *_earlier_records(results_on(results.earlier, "mnist")),
     ]
     notes = [
         "Values in italics are quoted from the paper: for BNeuralT the lowest error on the test "
         "rows, for the classification trees results from the literature. Ours: the lowest error "
         "after any epoch (u: after any update) and that after the last epoch, which is honest. "
         "d: depth, m: printed maximum of children, p: leaf probability, r: learning rate. Seconds "
-        "are for one run on one thread of a busy machine. Earlier runs left no files. ± is the "
-        "standard deviation over seeds."
+        "are the processor time of one run on one thread. ± is the standard deviation over seeds."
     ]
     return _table("table4_mnist", "Table 4: MNIST", [*quoted, *measured], tuple(notes))
 
 
-def _earlier_records(results: Iterable[EarlierResult]) -> list[dict[str, Any]]:
-    return [
-        {
-            "group": "ours, earlier runs",
-            "algorithm": result.name,
-            "weights": result.weights,
-            "epochs": result.epochs,
-            "last_percent": result.error_percent,
-            "last_deviation": result.deviation,
-            "runs": result.n_runs,
-            "source": "honest",
-        }
-        for result in results
-    ]
+def group_by_seed(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """Return the runs that differ only in their seed, by their name without it."""
+    groups: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[re.sub(r"-s\d+", "", run.name)].append(run)
+    return groups
 
 
 def _paper_records(runs: Iterable[PaperImageRun]) -> list[dict[str, Any]]:
-    groups: dict[str, list[PaperImageRun]] = defaultdict(list)
-    for run in runs:
-        groups[re.sub(r"-s\d+", "", run.name)].append(run)
-    labels = list(PRINTED)
+    labels = [*SMALL, *PRINTED, *SHALLOW]
     ordered = sorted(
-        groups.items(),
-        key=lambda item: (
-            labels.index(item[1][0].label) if item[1][0].label in labels else len(labels),
-            item[0],
-        ),
+        group_by_seed(runs).items(), key=lambda item: (labels.index(item[1][0].label), item[0])
     )
     return [
         {
@@ -120,14 +103,11 @@ def comparison_table(
     runs: Sequence[ImageRun],
     baselines: Sequence[ImageBaseline],
     data: str = "fashion_mnist",
-    earlier: Sequence[EarlierResult] = (),
 ) -> ReportTable:
     """Return a table with the honest errors of trees and of scikit-learn's models."""
-    honest = [run for run in results_on(runs, data) if run.protocol == "honest"]
     records = [
-        *_run_records(honest),
+        *_run_records(results_on(runs, data)),
         *_baseline_records(results_on(baselines, data)),
-        *_earlier_records(results_on(earlier, data)),
     ]
     name = CATALOGUE[data].title.split()[0]
     notes = ("Nothing was selected on the test rows; ± is the standard deviation over seeds.",)
@@ -135,36 +115,41 @@ def comparison_table(
 
 
 def _run_records(runs: Iterable[ImageRun]) -> list[dict[str, Any]]:
+    groups = sorted(group_by_seed(runs).values(), key=lambda group: group[0].weights)
     return [
         {
-            "group": f"ours, {SELECTION_LABELS[group[0].protocol]}",
-            "algorithm": f"{group[0].recipe} recipe, "
+            "group": "ours, honest",
+            "algorithm": "modern recipe, "
             + ("one tree" if group[0].trees == 1 else f"{group[0].trees} trees"),
             "weights": max(run.weights for run in group),
             "epochs": group[0].epochs,
-            **_honest(mean_error(group), group[0].protocol),
-            "seconds": float(np.mean([r.seconds_per_epoch * r.epochs for r in group])),
-            "source": group[0].protocol,
+            **_honest(group),
         }
-        for group in group_runs(runs)
+        for group in groups
     ]
 
 
 def _baseline_records(baselines: Iterable[ImageBaseline]) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, int | None], list[ImageBaseline]] = defaultdict(list)
-    for baseline in baselines:
-        groups[baseline.name, baseline.weights].append(baseline)
     return [
         {
             "group": "scikit-learn, honest",
-            "algorithm": name,
-            "weights": weights,
-            **_honest(mean_error(group), "honest"),
-            "seconds": float(np.mean([b.seconds for b in group])),
-            "source": "honest",
+            "algorithm": baseline.model,
+            "weights": baseline.weights,
+            **_honest([baseline]),
         }
-        for (name, weights), group in groups.items()
+        for baseline in baselines
     ]
+
+
+def _honest(results: Sequence[ImageRun] | Sequence[ImageBaseline]) -> dict[str, Any]:
+    found = mean_error(results)
+    return {
+        "last_percent": found["error_percent"],
+        "last_deviation": found["deviation"],
+        "runs": found["runs"],
+        "seconds": float(np.mean([result.seconds for result in results])),
+        "source": "honest",
+    }
 
 
 def mean_error(results: Sequence[Any], name: str = "test_error") -> dict[str, Any]:
@@ -174,18 +159,6 @@ def mean_error(results: Sequence[Any], name: str = "test_error") -> dict[str, An
         "error_percent": 100 * float(np.mean(errors)),
         "deviation": _deviation(errors),
         "runs": len(errors),
-    }
-
-
-def _honest(record: dict[str, Any], protocol: str) -> dict[str, Any]:
-    """Move the error to the column of honest ones, unless it was selected on the test rows."""
-    if protocol == "paper":
-        return record
-    return {
-        "error_percent": None,
-        "last_percent": record["error_percent"],
-        "last_deviation": record["deviation"],
-        "runs": record["runs"],
     }
 
 
@@ -215,6 +188,31 @@ def _with_spread(record: dict[str, Any], name: str, deviation: str) -> str:
         return ""
     spread = record.get(deviation)
     return f"{record[name]:.2f}" + ("" if spread is None else f" ± {spread:.2f}")
+
+
+def run_list(results: ImageResults) -> ReportTable:
+    """Return a table of all runs of the study with their cost, those that are missing included."""
+    found = {result.name: result for result in results.all()}
+    records = []
+    for task in image_study():
+        result: Any = found.get(task.name)
+        trials = getattr(result, "trials", [result])
+        records.append(
+            {
+                "run": task.name,
+                "data": task.data,
+                "seed": getattr(result, "seed", None),
+                "seconds": sum(trial.seconds for trial in trials) if result else None,
+                "status": "finished" if result else "missing",
+            }
+        )
+    frame = pd.DataFrame(records)
+    rows = [
+        tuple(TableCell("" if pd.isna(value) else str(value)) for value in record.values())
+        for record in records
+    ]
+    title = "Runs on images, with processor seconds"
+    return ReportTable("image_runs", title, tuple(frame.columns), rows, frame, heads=5)
 
 
 def k_tree_table(results: Sequence[KTreeTrials]) -> ReportTable:

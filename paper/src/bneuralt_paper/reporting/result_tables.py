@@ -15,7 +15,7 @@ from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASE
 from bneuralt_paper.experiments.baselines import LABELS
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
-from bneuralt_paper.reporting.run_results import Results, Summary
+from bneuralt_paper.reporting.run_results import Results
 
 __all__ = [
     "REFERENCE",
@@ -56,14 +56,6 @@ def _difference(value: float, printed: float, dataset: str) -> TableCell:
     # Compare the number that is shown, which has three digits, as in the paper.
     close = abs(round(difference, 3)) <= TOLERANCE[_task(dataset)]
     return TableCell(format_number(difference, signed=True), "close" if close else "far")
-
-
-def _runs_text(summaries: Iterable[Summary]) -> str:
-    counts = sorted({s.n for s in summaries if s.n})
-    if not counts:
-        return "no runs"
-    runs = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{runs} run" + ("s" if counts[-1] > 1 else "")
 
 
 def score_table(results: Results) -> ReportTable:

@@ -13,13 +13,15 @@ import pandas as pd
 
 from bneuralt.files import write_atomically
 from bneuralt_paper.reporting.run_results import COLUMNS
+from bneuralt_paper.running.store import Key
 
-__all__ = ["FILE_NAME", "read_run_table", "write_run_table"]
+__all__ = ["FILE_NAME", "KEYS", "published_keys", "read_run_table", "write_run_table"]
 
 FILE_NAME = "runs.csv.xz"
-_KEYS = ("protocol", "experiment", "dataset", "run")
+#: The columns that identify a run.
+KEYS = ("protocol", "experiment", "dataset", "run")
 _KEPT = (
-    *_KEYS, "train_score", "test_score", "size", "weights", "predict_seconds", "machine",
+    *KEYS, "train_score", "test_score", "size", "weights", "predict_seconds", "machine",
 )  # fmt: skip
 #: Significant digits, enough for all tables; the tests of significance depend on ties of scores.
 _DIGITS = {"train_score": 6, "test_score": 15, "predict_seconds": 5, "size": 12, "weights": 12}
@@ -41,7 +43,7 @@ def write_run_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     >>> from bneuralt_paper.running.store import Store  # doctest: +SKIP
     >>> write_run_table(Store("runs.sqlite").to_frame(), "runs.csv.xz")  # doctest: +SKIP
     """
-    table = frame.loc[:, list(_KEPT)].sort_values(list(_KEYS))
+    table = frame.loc[:, list(_KEPT)].sort_values(list(KEYS))
     for name, digits in _DIGITS.items():
         numbers = pd.to_numeric(table[name])
         table[name] = [f"{v:.{digits}g}" if pd.notna(v) else "" for v in numbers]
@@ -77,3 +79,8 @@ def read_run_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     if missing:
         raise ValueError(f"{path} is not a table of runs: it lacks {', '.join(missing)}")
     return frame.reindex(columns=list(COLUMNS))
+
+
+def published_keys(path: str | os.PathLike[str]) -> set[Key]:
+    """Return which runs a file of `write_run_table` has."""
+    return {Key(*key) for key in read_run_table(path)[list(KEYS)].itertuples(index=False)}

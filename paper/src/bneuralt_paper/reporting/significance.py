@@ -184,6 +184,6 @@ def ranking_table(ranking: Ranking, protocol: str) -> ReportTable:
         "the best algorithm, with Holm's correction.",
     )
     header = ("experiment", "", "mean rank", "mean score", "p against the best")
-    title = f"Mean ranks, {protocol} protocol"
+    title = f"Mean ranks over {test.n_datasets} data sets, {protocol} protocol"
     slug = f"ranks_{protocol}_{test.n_datasets}"
     return ReportTable(slug, title, header, rows, pd.DataFrame(records), notes, 2)

@@ -35,25 +35,26 @@ __all__ = [
     "PUBLISHED_CURVES",
     "compute_curves",
     "curve_epochs",
-    "publish_curves",
     "read_curves",
     "run_curves",
     "summarise",
+    "write_curves",
 ]
 
 #: The name of the file with all curves, beside the table of runs.
 PUBLISHED_CURVES = "curves.csv.xz"
-#: Settings of the paper's figures of convergence, with the figures.
+#: Settings of the paper's figures of convergence, with the claims that are the figures of
+#: classification and regression. Figure 11 compares some of them; one setting is in no other.
 CURVE_SETTINGS = {
-    "B-S-ESy-p4": "Figures 9 and 10",
-    "B-S-ESy-p5": "Figures 11 and A1",
-    "B-S-ESy-p5-L": "Figures 11 and A2",
-    "B-R-ESy-p5": "Figures 11 and A3",
-    "M-S-ESy-Rn": "Figures 11 and A4",
-    "M-S-ESy-Rn-L": "Figures 11 and A5",
-    "M-S-ESn-Rn": "Figure A6",
-    "M-S-ESn-Rn-L": "Figure A7",
-    "M-R-ESn-Rn": "Figure 11",
+    "B-S-ESy-p4": ("fig-9", "fig-10"),
+    "B-S-ESy-p5": ("fig-a1", "fig-a1"),
+    "B-S-ESy-p5-L": ("fig-a2", "fig-a2"),
+    "B-R-ESy-p5": ("fig-a3", "fig-a3"),
+    "M-S-ESy-Rn": ("fig-a4", "fig-a4"),
+    "M-S-ESy-Rn-L": ("fig-a5", "fig-a5"),
+    "M-S-ESn-Rn": ("fig-a6", "fig-a6"),
+    "M-S-ESn-Rn-L": ("fig-a7", "fig-a7"),
+    "M-R-ESn-Rn": (),
 }
 _COLUMNS = ("experiment", "dataset", "part", "epoch", "mean", "low", "high", "runs", "diverged")
 _PARTS = {"train": "train_error", "test": "val_error"}
@@ -118,34 +119,36 @@ def _has_diverged(experiment: str, outcome: Outcome, max_epochs: int) -> bool:
 
 
 def run_curves(
-    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
     problems: Iterable[Problem],
     settings: Iterable[str] = tuple(CURVE_SETTINGS),
     runs: int = 30,
     report: Callable[[str], object] = print,
 ) -> None:
-    """Compute the curves that a folder lacks, one file for each experiment and data set.
+    """Compute the curves that a file lacks, or has of fewer runs, and add them to it.
 
-    A file of fewer runs is computed again.
+    The file, such as the published one, is replaced atomically after each experiment.
     """
-    Path(folder).mkdir(parents=True, exist_ok=True)
     loaded = list(problems)
     for setting in settings:
         for letter in OPTIMIZERS:
-            for problem in loaded:
-                experiment = f"{setting}-{letter}"
-                path = Path(folder) / f"{experiment}.{problem.name}.csv"
-                if not _has_runs(path, runs):
-                    curves = compute_curves(experiment, problem, range(runs))
-                    write_atomically(path, curves.to_csv(index=False, lineterminator="\n"))
-            report(f"{setting}-{letter}")
+            experiment = f"{setting}-{letter}"
+            known = read_curves(path) if Path(path).exists() else pd.DataFrame(columns=_COLUMNS)
+            missing = [p for p in loaded if _n_runs(known, experiment, p.name) < runs]
+            if missing:
+                names = [problem.name for problem in missing]
+                is_old = (known["experiment"] == experiment) & known["dataset"].isin(names)
+                new = [compute_curves(experiment, problem, range(runs)) for problem in missing]
+                write_curves(pd.concat([known[~is_old], *new]), path)
+            report(experiment)
 
 
-def _has_runs(path: Path, runs: int) -> bool:
-    return path.exists() and int(pd.read_csv(path)["runs"].max()) >= runs
+def _n_runs(curves: pd.DataFrame, experiment: str, dataset: str) -> int:
+    is_same = (curves["experiment"] == experiment) & (curves["dataset"] == dataset)
+    return int(curves["runs"][is_same].max()) if is_same.any() else 0
 
 
-def publish_curves(curves: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+def write_curves(curves: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write curves to one compressed file; the same curves give the same bytes."""
     table = curves.loc[:, list(_COLUMNS)].sort_values(list(_COLUMNS[:4]))
     for name in ("mean", "low", "high"):
@@ -155,15 +158,9 @@ def publish_curves(curves: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def read_curves(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the curves of a file of `publish_curves`, or of a folder of `run_curves`."""
-    path = Path(path)
-    if path.is_dir():
-        parts = [pd.read_csv(part) for part in sorted(path.glob("*.csv"))]
-        if not parts:
-            raise ValueError(f"{path}: this folder contains no curves (*.csv)")
-        return pd.concat(parts, ignore_index=True)
+    """Return the curves of a file of `write_curves`."""
     try:
-        text = lzma.decompress(path.read_bytes()).decode()
+        text = lzma.decompress(Path(path).read_bytes()).decode()
         curves = pd.read_csv(io.StringIO(text))
     except (lzma.LZMAError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(f"{path} is not a table of curves ({error}): copy it again") from error

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from bneuralt_paper.running.store import Key
-
 __all__ = ["RunLocks"]
+
+Key = tuple[object, ...]  # what identifies a run
 
 
 class RunLocks:
@@ -23,12 +23,12 @@ class RunLocks:
     Parameters
     ----------
     store : path
-        The store; a store in memory needs no locks.
+        The file to which finished runs are added; a store in memory needs no locks.
 
     Examples
     --------
     >>> import tempfile
-    >>> key = Key("paper", "DT", "iris", 0)
+    >>> key = ("paper", "DT", "iris", 0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with RunLocks(f"{folder}/runs") as mine, RunLocks(f"{folder}/runs") as other:
     ...         mine.take(key), other.take(key)

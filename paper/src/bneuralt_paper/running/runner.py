@@ -8,7 +8,7 @@ process may be killed, too: all runs stored so far are kept, and the same comman
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +61,7 @@ def run_experiments(
     *,
     jobs: int = 1,
     store: Store,
+    without: Collection[Key] = (),
     backend: str = "loky",
     data_home: str | None = None,
     quiet: bool = False,
@@ -80,6 +81,8 @@ def run_experiments(
     store : Store
         Runs that it contains are not repeated. Runs that another process is computing are not
         computed again; the call waits for them.
+    without : collection of Key
+        Runs that are not requested, because their results have been published.
     backend : str
         "loky" (processes of this machine), "sequential", or "dask://HOST:PORT".
     data_home : str, optional
@@ -98,7 +101,9 @@ def run_experiments(
     ...     summary.computed, len(store)
     (4, 4)
     """
-    tasks = plan_tasks(protocols, experiments, datasets, runs, data_home)
+    planned = plan_tasks(protocols, experiments, datasets, runs, data_home)
+    open_keys = [[key for key in task.keys if key not in without] for task in planned]
+    tasks = [t.restricted_to(keys) for t, keys in zip(planned, open_keys, strict=True) if keys]
     _check_data(tasks, store)
     started = time.perf_counter()
     requested = {key for task in tasks for key in task.keys}

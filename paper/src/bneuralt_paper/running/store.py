@@ -219,25 +219,6 @@ class Store:
             digest.update(b"\n")
         return digest.hexdigest()
 
-    def provenance(self) -> dict[str, str]:
-        """Return a description of the origin of the runs."""
-        count, seconds, first, last = self.execute(
-            "SELECT count(*), coalesce(sum(fit_seconds), 0), min(finished_at), max(finished_at)"
-            " FROM runs"
-        ).fetchone()
-        facts = {"runs": str(count), "checksum of the store": self.checksum()}
-        if count:
-            facts["time spent on fitting"] = f"{seconds / 3600:.2f} h"
-            facts["finished"] = f"{first} to {last}"
-        for label, column in (
-            ("version", "version"),
-            ("commit", "git_commit"),
-            ("machine", "machine"),
-        ):
-            values = self._rows(f"SELECT DISTINCT {column} FROM runs ORDER BY 1")
-            facts[label] = ", ".join(str(value) for (value,) in values if value) or "unknown"
-        return facts
-
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Run one statement, with SQLite errors converted to `StoreError`."""
         with self._lock, self._explained():

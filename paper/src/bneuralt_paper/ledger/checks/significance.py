@@ -106,10 +106,10 @@ def correction(evidence: Evidence) -> Check:
         if e in ALL_EXPERIMENTS
     ]  # fmt: skip
     text = (
-        f"{alone[0]} of {alone[1]} with the factor of the paper's algorithms, "
+        f"KS rejects {alone[0]} of {alone[1]} with the factor of the paper's algorithms, "
         f"{sum(p < _LEVEL for p in more)} with our three additions"
     )
-    return Check(f"{text}; printed: 10 or 9 in most rows, 13 or 12 in others", False)
+    return Check(f"{text}; printed factors are 10 or 9 in most rows, 13 or 12 in others", False)
 
 
 @check

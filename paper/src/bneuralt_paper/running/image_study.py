@@ -1,7 +1,8 @@
-"""All runs on images as one resumable study: a folder with a file for each finished run."""
+"""All runs on images as one resumable study, whose file of results grows run by run."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,9 +21,16 @@ from bneuralt_paper.images.paper_runs import (
     run_paper_tree,
 )
 from bneuralt_paper.images.paper_trees import ImageGrowth
-from bneuralt_paper.images.result_files import DrawnTree, ImageResult, save_result
+from bneuralt_paper.images.result_files import (
+    DrawnTree,
+    ImageResult,
+    ImageResults,
+    load_results,
+    write_results,
+)
+from bneuralt_paper.running.locks import RunLocks
 
-__all__ = ["ImageTask", "image_study", "run_study"]
+__all__ = ["ImageTask", "image_study", "read_study", "run_study"]
 
 #: The run whose tree is drawn, as Figure 8 of the paper draws that of BNeuralT-20K.
 _DRAWN = "20K-d5-m10-p4-r.01-s0"
@@ -59,7 +67,7 @@ def _paper_tasks() -> Iterator[ImageTask]:
         is_main = setting.growth == firsts.setdefault(setting.label, setting.growth)
         if setting.selection == "update":
             rank = 90
-        elif setting.label == "200K":
+        elif setting.label.startswith("200K"):
             rank = 20 if setting.rate == RATES[0] else 50
         elif setting.label in SMALL:
             rank = 15
@@ -98,8 +106,7 @@ def _modern_tasks() -> Iterator[ImageTask]:
             def compute(
                 images: Images, weights: int = weights, epochs: int = epochs, seed: int = seed
             ) -> list[ImageResult]:
-                run, _ = run_images(images, n_weights=weights, epochs=epochs, seed=seed, n_jobs=1)
-                return [run]
+                return [run_images(images, weights, epochs, seed)]
 
             rank = 70 if weights > 100_000 else 35
             yield ImageTask(f"modern-{data}-{weights}-s{seed}", data, rank, compute)
@@ -119,19 +126,24 @@ def _baseline_tasks() -> Iterator[ImageTask]:
         yield ImageTask(f"{name.replace(' ', '-')}-{data}", data, 60, compute)
 
 
+def read_study(path: str | Path) -> ImageResults:
+    """Return the results of a file, none if there is no file."""
+    return load_results(path) if Path(path).exists() else ImageResults()
+
+
 def run_study(
-    folder: str | Path,
+    path: str | Path,
     load: Callable[[str], Images],
     pattern: str = "*",
     report: Callable[[str], object] = print,
 ) -> int:
-    """Compute the tasks whose file is not in the folder, and return how many they were.
+    """Compute the tasks whose results a file lacks, and return how many they were.
 
     Parameters
     ----------
-    folder : path
-        Created if necessary. It may be interrupted at any time: a file is written when its run has
-        finished.
+    path : path
+        The file, such as the published one; created if necessary. It is replaced atomically after
+        each run, so that the study may be interrupted at any time. Several processes may share it.
     load : callable
         Returns the images of a name.
     pattern : str
@@ -139,20 +151,31 @@ def run_study(
     report : callable
         Called with the name of each task that was computed.
     """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     loaded: dict[str, Images] = {}
     n_computed = 0
-    for task in image_study():
-        path = folder / f"{task.name}.json"
-        if path.exists() or not fnmatchcase(task.name, pattern):
-            continue
-        if task.data not in loaded:
-            loaded[task.data] = load(task.data)
-        first, *others = task.compute(loaded[task.data])
-        for i, other in enumerate(others):
-            save_result(other, folder / f"{task.name}.{i}.json")
-        save_result(first, path)
-        n_computed += 1
-        report(task.name)
+    with RunLocks(path) as locks:
+        for task in image_study():
+            if not fnmatchcase(task.name, pattern) or not locks.take((task.name,)):
+                continue
+            if not _has(path, task):
+                if task.data not in loaded:
+                    loaded[task.data] = load(task.data)
+                _add(path, task.compute(loaded[task.data]), locks)
+                n_computed += 1
+                report(task.name)
+            locks.drop((task.name,))
     return n_computed
+
+
+def _has(path: str | Path, task: ImageTask) -> bool:
+    return task.name in {result.name for result in read_study(path).all()}
+
+
+def _add(path: str | Path, computed: list[ImageResult], locks: RunLocks) -> None:
+    while not locks.take(("file",)):  # held for as long as another process takes to write
+        time.sleep(0.1)
+    results = read_study(path)
+    for result in computed:
+        results.add(result)
+    write_results(results, path)
+    locks.drop(("file",))
