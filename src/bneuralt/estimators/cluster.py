@@ -34,6 +34,7 @@ from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.tree import check_max_weights
 from bneuralt.fitting.trial import Trial, run_trial
+from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights
 from bneuralt.model import Model, Recipe
 from bneuralt.model.inputs import training_inputs
@@ -326,7 +327,8 @@ def _summary_of_parts(
 
 def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) -> Rows:
     """Return the encoded rows of some partitions."""
-    columns, encoder, task = problem.columns, problem.encoder, problem.task
+    columns, task = problem.columns, problem.task
+    encoder = with_codes(problem.encoder, task)
     inputs = np.concatenate(
         [training_inputs(_cells(part, columns.names), columns, encoder) for part in parts]
     )
@@ -337,7 +339,7 @@ def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) ->
         weights = RowWeights(weight * (is_used.sum() / weight.sum()), is_used)
     target = task.encode(np.concatenate([part.target for part in parts]), weight)
     rows = canonical_rows(inputs, target, weights).with_lines(encoder.lines)
-    return weighed(problem.options, task, rows)
+    return cross_fitted(encoder, weighed(problem.options, task, rows), task)[1]
 
 
 def _same(value: Any) -> Any:
@@ -398,7 +400,8 @@ def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
     problem = Problem(
         options, columns, encoder, task, loss, rows, target_names=cluster.target_names
     )
-    return constrained(problem).scaled()
+    encoder, rows = cross_fitted(encoder, rows, task)
+    return replace(constrained(problem), encoder=encoder, rows=rows).scaled()
 
 
 class _Cluster:

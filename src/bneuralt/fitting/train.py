@@ -144,12 +144,12 @@ class TreeFit:
         name = "val_loss" if self.settings.select else "train_loss"
         losses = []
         for result in self.results:
-            is_done = result is not None and result.status not in ("diverged", "interrupted")
-            if is_done and result.n_epochs:
-                best = -1 if result.best_epoch is None else result.best_epoch
-                losses.append(float(result.history[name][best]))
-            else:
-                losses.append(inf)
+            losses.append(inf)
+            if result is None or result.status in ("diverged", "interrupted"):
+                continue
+            curve, best = result.history[name], result.best_epoch
+            if curve.size:
+                losses[-1] = float(curve[-1 if best is None else best])
         return losses
 
     @property
