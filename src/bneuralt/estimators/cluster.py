@@ -34,6 +34,7 @@ from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.tree import check_max_weights
 from bneuralt.fitting.trial import Trial, run_trial
+from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights, class_weights
 from bneuralt.model import Model, Recipe
 from bneuralt.model.inputs import training_inputs
@@ -327,7 +328,8 @@ def _summary_of_parts(
 
 def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) -> Rows:
     """Return the encoded rows of some partitions."""
-    columns, encoder, task = problem.columns, problem.encoder, problem.task
+    columns, task = problem.columns, problem.task
+    encoder = with_codes(problem.encoder, task)
     inputs = np.concatenate(
         [training_inputs(_cells(part, columns.names), columns, encoder) for part in parts]
     )
@@ -338,7 +340,7 @@ def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) ->
         weights = RowWeights(weight * (is_used.sum() / weight.sum()), is_used)
     target = task.encode(np.concatenate([part.target for part in parts]), weight)
     rows = canonical_rows(inputs, target, weights).with_lines(encoder.lines)
-    return _weighed(problem, rows)
+    return cross_fitted(encoder, _weighed(problem, rows), task)[1]
 
 
 def _weighed(problem: Problem, rows: Rows) -> Rows:
@@ -415,7 +417,8 @@ def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
         signs=signs,
         interactions=interactions,
     )
-    return problem.with_rows(_weighed(problem, problem.rows)).scaled()
+    encoder, rows = cross_fitted(encoder, _weighed(problem, problem.rows), task)
+    return replace(problem, encoder=encoder, rows=rows).scaled()
 
 
 class _Cluster:
