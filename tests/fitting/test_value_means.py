@@ -17,6 +17,7 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     load_model,
+    open_table,
 )
 from bneuralt.fitting.problem import read_problem
 from bneuralt.fitting.rows import Rows
@@ -358,6 +359,18 @@ def test_further_training_is_cross_fitted():
     assert means_of(model) == before and len(model.estimators_) == 4
     smaller = fitted(X, y, categorical_features={"shop": "means"}).compact(X, y, max_weights=60)
     assert means_of(smaller) is not None and np.isfinite(smaller.predict(X)).all()
+
+
+def test_tables_in_blocks_have_the_same_means(tmp_path):
+    X, y = shops(n=4_000)
+    for i in range(4):
+        part = slice(1_000 * i, 1_000 * (i + 1))
+        X.assign(y=y)[part].to_csv(tmp_path / f"part{i}.csv", index=False)
+    table = open_table(tmp_path, target="y", max_memory=2**20)
+    in_blocks = BNeuralForestRegressor(random_state=0, **SMALL).fit(table, None)
+    feature, expected = means_of(in_blocks), means_of(fitted(X, y))
+    assert feature.categories == expected.categories
+    np.testing.assert_allclose(feature.means, expected.means, atol=1e-4)
 
 
 # -- files --------------------------------------------------------------------------------

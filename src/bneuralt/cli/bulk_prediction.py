@@ -22,8 +22,9 @@ from bneuralt.cli.table_options import csv_options, max_bytes, open_files
 from bneuralt.cli.trained_models import load_trained_model, stored_layout, task_of
 from bneuralt.files import write_atomically, writing_atomically
 from bneuralt.tables.block_files import pyarrow
-from bneuralt.tables.block_sources import matching_files
-from bneuralt.tables.block_table import Block, open_table
+from bneuralt.tables.block_sources import Block, matching_files
+from bneuralt.tables.block_table import open_table
+from bneuralt.tables.columns import DataFrame
 
 __all__ = ["predict_in_bulk"]
 
@@ -231,8 +232,10 @@ def _write_parquet(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
 
 
 def _arrow_column(arrow: Any, block: Block, name: str) -> Any:
-    is_arrow = hasattr(block.frame, "column_names")
-    return block.frame.column(name) if is_arrow else arrow.array(block.raw(name))
+    frame = block.frame
+    return (
+        frame.table.column(name) if isinstance(frame, DataFrame) else arrow.array(frame.raw(name))
+    )
 
 
 def _write_csv(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
@@ -240,7 +243,7 @@ def _write_csv(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
     has_titles = False
     for block, columns in parts:
         own = [column.tolist() for column in columns.values()]
-        rows: Any = zip(*own, *(block.raw(name) for name in copied), strict=True)
+        rows: Any = zip(*own, *(block.frame.raw(name) for name in copied), strict=True)
         if not has_titles:
             text.write(csv_lines([[*columns, *copied]], raw=True))
             has_titles = True

@@ -330,13 +330,17 @@ def _leaves(described: Any) -> Array:
     return leaves
 
 
-def seen_rows(model: Any, X: Frame, y: Array, train: IntArray, test: IntArray) -> int:
+def seen_rows(model: Any, train: tuple[Frame, Array], test: tuple[Frame, Array]) -> int:
     """Return how many held-out rows are equal to training rows, their targets included."""
+    labels = np.unique(train[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        numbers = model.encoder_.numbers(X)
-    hashes = hash_rows(numbers, np.unique(y, return_inverse=True)[1])
-    return int(np.isin(hashes[test], hashes[train]).sum())
+        seen, hashes = (
+            hash_rows(model.encoder_.numbers(X), np.searchsorted(labels, y))
+            for X, y in (train, test)
+        )
+    is_known = np.isin(test[1], labels)
+    return int(np.count_nonzero(np.isin(hashes, seen) & is_known))
 
 
 def _score_of_inputs(model: Any, inputs: Array, y: Array) -> float:

@@ -135,9 +135,10 @@ def stored_layout(model: Any, path: str) -> TableLayout:
 def _numeric_layout(model: Any) -> TableLayout:
     names = getattr(model, "feature_names_in_", None)
     n, encoder, task = model.n_features_in_, model.encoder_, task_of(model)
+    target_names = model.target_names_
     return TableLayout(
         columns=tuple(FeatureColumn(encoder.name(i), i) for i in range(n)),
-        target="target",
+        target=target_names[0] if len(target_names) == 1 else "target",
         target_position=n,
         task=task,
         whole_numbers=task == "classification" and model.classes_.dtype.kind in "iu",

@@ -226,8 +226,8 @@ def _read(
         rows = canonical_rows(training_inputs(table, columns, coded), target, weights)
     else:
         encoder, rows = _learn_columns(options, table, columns, task, target, weights, in_parts)
-    rows = _weighed(options, task, rows).with_lines(encoder.lines)
-    return _constrained(
+    rows = weighed(options, task, rows).with_lines(encoder.lines)
+    return constrained(
         Problem(
             options,
             columns,
@@ -262,7 +262,7 @@ def _learn_columns(
         rows = canonical_rows(training_inputs(table, columns, None), target, weights)
         if not (isinstance(sentinels, str) and rows.has_sentinels):
             encoder = plain_encoder([rows.moments], columns.names)
-            return bent(options, encoder, _weighed(options, task, rows)), rows
+            return bent(options, encoder, weighed(options, task, rows)), rows
     encoder = learn_encoder(
         table,
         weights.weight,
@@ -352,9 +352,9 @@ def _read_blocks(
             reading.targets.n_rows,
         )
         target_names = table.target
-    rows = _weighed(options, task, reading.rows(with_codes(encoder, task), task))
+    rows = weighed(options, task, reading.rows(with_codes(encoder, task), task))
     rows = rows.with_lines(encoder.lines)
-    return _constrained(
+    return constrained(
         Problem(
             options, columns, encoder, task, loss, rows, target_names=target_names, before=before
         )
@@ -440,7 +440,7 @@ def _task_again(options: Options, before: Model) -> tuple[Task, Loss]:
     return task, _checked_loss(options, loss, task)
 
 
-def _weighed(options: Options, task: Task, rows: Rows) -> Rows:
+def weighed(options: Options, task: Task, rows: Rows) -> Rows:
     """Return rows with the weights of their classes."""
     if options.class_weight is None:
         return rows
@@ -448,7 +448,7 @@ def _weighed(options: Options, task: Task, rows: Rows) -> Rows:
     return rows.weighed(class_weights(options.class_weight, task.classes, rows))
 
 
-def _constrained(problem: Problem) -> Problem:
+def constrained(problem: Problem) -> Problem:
     """Return the problem with its checked constraints."""
     signs, interactions = constraints_of(
         problem.options, problem.columns, problem.encoder, problem.task
