@@ -33,7 +33,8 @@ MARKERS = {
 USES = {
     **dict.fromkeys(["chromium", "chromedriver", "firefox", "firefox-esr"], "browser"),
     **dict.fromkeys(["gcc", "g++", "cc", "c++", "clang", "cmake", "ziglang"], "compiler"),
-    **dict.fromkeys(["rustc", "javac", "go"], "compiler"),
+    # and of languages, where these are parameters of tests
+    **dict.fromkeys(["rustc", "rust", "javac", "java", "go"], "compiler"),
     "soffice": "slow",
     **dict.fromkeys(["duckdb", "postgresql", "initdb", "pg_ctl"], "database"),
     **dict.fromkeys(["distributed", "dask"], "cluster"),
