@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from bneuralt.fitting.trial import CONSTANT_IS_AS_GOOD, LINEAR_IS_AS_GOOD
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.csv_files import TableError, quoted
 from bneuralt.tables.value_warnings import COLUMN_WARNINGS
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 __all__ = [
     "SplitTable",
@@ -138,7 +141,7 @@ def make_model(
         raise CommandError(f"a setting cannot be used: {error}") from error
 
 
-def set_columns(model: Any, categorical: Sequence[str], keep_ids: bool) -> None:
+def set_columns(model: NeuralTreeEstimator, categorical: Sequence[str], keep_ids: bool) -> None:
     """Set the parameters that follow from --categorical and --keep-ids."""
     if categorical:
         model.set_params(categorical_features=list(categorical))
@@ -146,7 +149,7 @@ def set_columns(model: Any, categorical: Sequence[str], keep_ids: bool) -> None:
         model.set_params(identifiers="keep")
 
 
-def check_categories(model: Any, X: Any, most: int | None, source: str) -> None:
+def check_categories(model: NeuralTreeEstimator, X: Any, most: int | None, source: str) -> None:
     """Raise an error if a column of categories has more values than --max-categories allows."""
     if most is None:
         return
@@ -167,7 +170,7 @@ def check_categories(model: Any, X: Any, most: int | None, source: str) -> None:
             )
 
 
-def _parameters_by_name(model: Any) -> dict[str, str]:
+def _parameters_by_name(model: NeuralTreeEstimator) -> dict[str, str]:
     """Return the parameters by the names of ``--set``: those of `growth` and `training` go bare."""
     nested = {name.rpartition("__")[2]: name for name in model.get_params()}
     return nested | {name: name for name in model.get_params(deep=False)}
@@ -211,7 +214,7 @@ def split_table(
 
 
 def fit_and_score(
-    model: Any,
+    model: NeuralTreeEstimator,
     table: SplitTable,
     *,
     folds: int,
@@ -276,7 +279,7 @@ def fit_and_score(
     }
 
 
-def check_single_prediction(model: Any) -> None:
+def check_single_prediction(model: NeuralTreeEstimator) -> None:
     """Raise an error if a model predicts several quantiles."""
     if model.loss == "quantile" and np.size(model.quantiles) > 1:
         raise CommandError(
@@ -321,7 +324,7 @@ _SIMPLER = {
 }
 
 
-def _notes(task: str, class_counts: dict[str, int], model: Any) -> list[str]:
+def _notes(task: str, class_counts: dict[str, int], model: NeuralTreeEstimator) -> list[str]:
     """Return what a user should know about the model and about the classes."""
     reason = model.recipe_.reasons.get("linear_share", "")
     simpler = [note for words, note in _SIMPLER.items() if words in reason]
@@ -343,7 +346,9 @@ def _notes(task: str, class_counts: dict[str, int], model: Any) -> list[str]:
     return notes
 
 
-def timed_fit(model: Any, X: Any, y: Array | None, error_code: int) -> tuple[float, list[str]]:
+def timed_fit(
+    model: NeuralTreeEstimator, X: Any, y: Array | None, error_code: int
+) -> tuple[float, list[str]]:
     """Fit a model; return the seconds it took, and notes on the columns of the table."""
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -365,7 +370,9 @@ def timed_fit(model: Any, X: Any, y: Array | None, error_code: int) -> tuple[flo
     return seconds, notes
 
 
-def score_held_out(model: Any, task: str, X: Any, y: Array, y_train: Array) -> dict[str, Any]:
+def score_held_out(
+    model: NeuralTreeEstimator, task: str, X: Any, y: Array, y_train: Array
+) -> dict[str, Any]:
     """Return scores on rows that were held out, beside those of the best constant."""
     predicted = model.predict(X)
     held_out = {
@@ -378,12 +385,12 @@ def score_held_out(model: Any, task: str, X: Any, y: Array, y_train: Array) -> d
     return held_out
 
 
-def n_used(model: Any) -> int:
+def n_used(model: NeuralTreeEstimator) -> int:
     """Return the number of columns that a model uses."""
     return sum(feature.kind != "unused" for feature in model.encoder_.features)
 
 
-def describe_model(model: Any) -> dict[str, Any]:
+def describe_model(model: NeuralTreeEstimator) -> dict[str, Any]:
     """Return kind and size of a fitted model."""
     trees = trees_of(model)
     return {
