@@ -1,6 +1,6 @@
 // A fit with the settings that Python would choose: bneuralt.fitting: recipe, plan, trial, tree and forest.
 import {
-  batch_size, effective_share, MIN_WEIGHTS_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MAX_WEIGHTS_PER_ROW, MAX_ROWS_JOINED, n_epochs, n_epochs_joined, N_JOINED, ROWS, SCALING, SETTINGS,
+  batch_size, effective_share, MIN_WEIGHTS_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, LINEAR, MAX_WEIGHTS_PER_ROW, MAX_ROWS_JOINED, n_epochs, n_epochs_joined, N_JOINED, ROWS, SCALING, SETTINGS,
   SINGLE, SINGLE_TREE, SPLITS,
 } from "./recipe.js";
 import { round } from "./features.js";
@@ -86,7 +86,8 @@ export class Fit {
     if (!this.mayBeLinear) return nWeights;
     this.nLinearInputs ??= linearInputs(this.encoder, this.inputScaling(this.rows).factor).length;
     const nColumns = this.isClassifier && this.k === 2 ? 1 : this.k;
-    return nWeights - Math.min(nColumns * this.nLinearInputs, mostLeaves(nWeights, this.k));
+    const nBeside = this.options.isForest ? Math.trunc(LINEAR.FRACTION_BESIDE * nWeights) : 0;
+    return nWeights - Math.max(0, Math.min(nColumns * this.nLinearInputs, mostLeaves(nWeights, this.k)) - nBeside);
   }
 
   /** Return the size of a tree and all settings of its training on some rows. */

@@ -1,5 +1,5 @@
 // Which columns are used and as what: what bneuralt.tables.kinds and targets do.
-import { ID_NAME, LAYOUT, NAMELESS, TARGETS, WORDS } from "./recipe.js";
+import { CATEGORIES, ID_NAME, LAYOUT, MEANS, NAMELESS, TARGETS, WORDS } from "./recipe.js";
 import { TableError } from "./csv.js";
 import { areCodes, gapWords, hasThousands, labelOf, Notation, parseDates, standsForMissing, toNumber } from "./texts.js";
 
@@ -63,13 +63,23 @@ function whyId(table, j, distinct, areNumbers) {
   return `its values are texts that are ${allDiffer ? "" : "nearly "}all different`;
 }
 
+/** Return what this page does not do: means of the target of categories with many values. */
+function manyValues({ counts }) {
+  const total = counts.reduce((sum, n) => sum + n, 0);
+  const least = Math.max(CATEGORIES.FEWEST_ROWS, Math.min(CATEGORIES.SMALLEST_SHARE * total, CATEGORIES.ENOUGH_ROWS));
+  const rare = counts.reduce((sum, n) => sum + (n < least ? n : 0), 0);
+  const isLong = counts.length > CATEGORIES.MOST_CATEGORIES || rare >= MEANS.MIN_RARE_FRACTION * total;
+  if (total < MEANS.MIN_ROWS || !isLong) return null;
+  return "has many values: here each frequent value has an input, while bneuralt in Python takes means of the target by value";
+}
+
 /** Return number, text (dates, or numbers with a notation) or category, and a note if it is not clear. */
 function kindOf(distinct) {
   const { texts } = distinct;
   if (areWords(texts) || arePlain(texts)) return { kind: "number" };
   if (areDates(distinct)) return { kind: "text" };
   const others = texts.filter((cell) => toNumber(cell) === null);
-  if (!others.length || others.length === texts.length) return { kind: "category" };
+  if (!others.length || others.length === texts.length) return { kind: "category", note: manyValues(distinct) };
   return { kind: "category", note: `has numbers and texts such as “${others[0]}”: it is read as categories` };
 }
 

@@ -32,6 +32,14 @@ function shortText(x, tolerance) {
   return String(x);
 }
 
+/** Return hours as a time of the day, if it has whole seconds. */
+function timeText(hours) {
+  const seconds = Math.round(3600 * hours), two = (x) => String(x).padStart(2, "0");
+  if (seconds < 0 || Math.abs(seconds - 3600 * hours) > 1e-6) return null;
+  const minutes = Math.floor(seconds / 60);
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}` + (seconds % 60 ? `:${two(seconds % 60)}` : "");
+}
+
 function gapInput(name, value, sentinels = []) {
   const present = sentinels.reduce((inner, sentinel) => ["select", differs(value, sentinel), inner, 1], 0);
   return { name: `${name} is missing`, expression: ["select", ["is_missing", value], 1, present], mean: 0, range: [0, 1], knots: sentinels, sign: 0 };
@@ -44,7 +52,10 @@ function numberInputs(feature, name) {
   if (limits) Object.assign(first, { expression: limited(value, ...limits), range: range && range.map((x) => clamp(x, ...limits)), knots: [...limits, ...sentinels] });
   const width = new Map();
   for (const [start, end] of ramps) for (const x of [start, end]) width.set(x, Math.min(width.get(x) ?? Infinity, end - start));
-  const text = (x) => shortText(x, REFERENCES.rounding_of_names * width.get(x));
+  const text = (x) => {
+    const short = shortText(x, REFERENCES.rounding_of_names * width.get(x));
+    return (feature.notation?.is_clock && timeText(Number(short))) || short;
+  };
   return [
     first,
     ...ramps.map(([start, end, mean]) => ({

@@ -34,7 +34,7 @@ from bneuralt.tables import (
     sentinels,
     targets,
 )
-from bneuralt.tables.features import category, date, feature
+from bneuralt.tables.features import category, date, feature, means
 from bneuralt.training.losses import LINKS, LOSSES
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.settings import SETTINGS
@@ -63,6 +63,7 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
             *("MOST_RARE_VALUES", "RARE"),
         ),
     ),
+    "MEANS": (means, ("MIN_ROWS", "MIN_RARE_FRACTION")),
     "FEATURES": (feature, ("MISSING", "OPTIONAL")),
     "DATES": (date, ("PART_RANGES", "PART_NAMES")),
     "CELLS": (columns, ("MISSING_TEXTS",)),
@@ -93,7 +94,7 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         recipe,
         ("LEAVES_PER_OUTPUT", "MIN_WEIGHTS_JOINED", "MAX_ROWS_PLAIN", "MAX_ROWS_FOR_TRIAL"),
     ),
-    "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION")),
+    "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION", "FRACTION_BESIDE")),
     "IDLE": (idle, ("TOLERANCE",)),
     "DRAWING": (growth, ("SUFFICIENT_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),

@@ -8,10 +8,10 @@ import bneuralt
 
 #: Modules whose objects collect something or follow a computation, and parameters of estimators.
 MUTABLE = {
-    "bneuralt.drawing.display", "bneuralt.drawing.layered",
-    "bneuralt.drawing.scene", "bneuralt.estimators.evolution_parameters",
-    "bneuralt.fitting.forest", "bneuralt.fitting.train", "bneuralt.estimators.parameters",
-    "bneuralt.explaining.effect_display",
+    "bneuralt.drawing.display", "bneuralt.drawing.layered", "bneuralt.drawing.scene",
+    "bneuralt.estimators.evolution_parameters", "bneuralt.estimators.evolved",
+    "bneuralt.estimators.forest", "bneuralt.estimators.parameters", "bneuralt.estimators.tree",
+    "bneuralt.explaining.effect_display", "bneuralt.fitting.forest", "bneuralt.fitting.train",
     "bneuralt.tables.block_learning", "bneuralt.tree.simplify",
 }  # fmt: skip
 

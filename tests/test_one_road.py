@@ -1,6 +1,7 @@
 """The same table is the same model, whatever way it comes in."""
 
 import datetime as dt
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from bneuralt.tables.block_files import TableFile
+from bneuralt.tables.block_sources import SOURCES, FileSource
 from tests.helpers import messy_tables as messy
 
 
@@ -34,12 +37,17 @@ def test_every_road_gives_the_same_model_and_the_same_predictions(table):
             models[road] = messy.fitted(table, frame)
         for i, (road, path) in enumerate(paths.items()):
             models[road] = messy.trained(path, folder / f"model{i}.json")
+        blocks = messy.in_blocks(frames)
+        for road, opened in blocks.items():
+            assert opened.whole() is None
+            in_blocks = messy.fitted(table, opened)
+            assert in_blocks.encoder_.to_plain() == expected.encoder_.to_plain(), road
         for road, model in models.items():
             kinds = [feature.kind for feature in model.encoder_.features]
             assert kinds == [feature.kind for feature in expected.encoder_.features], road
             assert model.encoder_.to_plain() == expected.encoder_.to_plain(), road
             assert messy.described(model, folder) == content, road
-        for road, frame in frames.items():
+        for road, frame in {**frames, **blocks}.items():
             assert np.array_equal(messy.predictions(expected, frame), predicted), road
             if not hasattr(frame, "blocks"):
                 seen = expected.encoder_.encode(messy.features(frame))
@@ -47,6 +55,19 @@ def test_every_road_gives_the_same_model_and_the_same_predictions(table):
         for road, path in paths.items():
             seen = messy.program_predictions(folder / "model0.json", path)
             assert np.array_equal(seen, predicted), road
+
+
+def test_every_source_and_every_format_is_a_road(tmp_path):
+    table = {"base": [0.5, 1.5, 2.5], "y": ["up", "up", "down"]}
+    paths = messy.write_files(table, tmp_path)
+    opened = [f for f in messy.frames_of(table, paths).values() if hasattr(f, "blocks")]
+    assert {type(each.source) for each in opened} == set(SOURCES)
+    formats = {type(file) for path in paths.values() for file in FileSource(path).files}
+    assert formats == {each for each in _formats(TableFile) if "title" in vars(each)} - {TableFile}
+
+
+def _formats(base):
+    return {base}.union(*map(_formats, base.__subclasses__()))
 
 
 # -- cases that were three models, or an error --------------------------------------------
@@ -83,6 +104,15 @@ def test_a_model_of_a_file_predicts_the_folder_of_its_rows(shops, tmp_path):
         assert seen.tolist() == [line.split(",")[1] for line in whole.splitlines()[1:]], road
     assert messy.run("predict", tmp_path / "m.json", paths["csv files"]) == whole
     assert messy.run("predict", tmp_path / "m.json", paths["t.csv"], "--out", "-") == whole
+
+
+def test_a_model_saved_in_python_scores_a_file_that_has_its_target(shops, tmp_path):
+    frame = messy.as_pandas(shops)
+    model = messy.fitted(shops, frame)
+    model.save(tmp_path / "m.json")
+    path = messy.write_files(shops, tmp_path)["parquet files"]
+    answer = json.loads(messy.run("predict", tmp_path / "m.json", path, "--json"))
+    assert answer["scores"]["accuracy"] == model.score(messy.features(frame), frame["y"])
 
 
 def test_categories_of_a_frame_are_categories_of_its_files(shops, tmp_path):

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import benchmarks.quality
+from benchmarks.quality.models import MODELS
 from benchmarks.quality.running import add_records, forget, missing, run
 from benchmarks.quality.suites import SUITES, TABLES_HOME, Suite, make_suite
 from benchmarks.tables import HALVES
@@ -43,7 +44,7 @@ def main() -> None:
     arguments = parser.parse_intermixed_args()
 
     suite = make_suite(arguments.suite, arguments.half)
-    models = _chosen(parser, "--models", arguments.models, suite.models)
+    models = _chosen(parser, "--models", arguments.models or ",".join(suite.models), MODELS)
     tables = _chosen(parser, "--tables", arguments.tables, suite.tables)
     cells = suite.cells(models, tables, arguments.splits)
     with Store(arguments.store, must_exist=arguments.action == "report") as store:

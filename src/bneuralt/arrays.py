@@ -6,13 +6,16 @@ checks that all values are finite. A `CheckedTable` is not checked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
+from threadpoolctl import ThreadpoolController
 
 from bneuralt import _core
 from bneuralt._typing import Array
@@ -27,6 +30,7 @@ __all__ = [
     "checked_table",
     "is_large",
     "new_table",
+    "one_blas_thread",
 ]
 
 #: Tables of these types are read without a copy, all others become float64.
@@ -182,3 +186,24 @@ class NotFiniteError(ValueError):
         super().__init__(where)
         self.row = row
         self.column = column
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Use one thread for small matrices: threads that wait cost most of the time of a fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with one_blas_thread():
+    ...     (np.eye(2) @ np.ones(2)).tolist()
+    [1.0, 1.0]
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """Return the controller of the loaded libraries, which takes 10 ms to find."""
+    return ThreadpoolController()

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -195,6 +197,21 @@ def test_a_copy_of_a_model_that_is_trained_in_parts_has_a_history_of_its_own(kin
         np.testing.assert_array_equal(each.history_["train_loss"][:-1], losses)
         assert len(each.history_["train_loss"]) == each.n_iter_ == 7
     assert model.history_["train_loss"][-1] != other.history_["train_loss"][-1]
+
+
+@pytest.mark.parametrize("kind", [BNeuralTClassifier, BNeuralForestClassifier])
+def test_one_pass_reaches_what_one_epoch_reaches(kind):
+    losses = []
+    for seed in range(4):
+        train, test = train_test_split(np.arange(len(X)), random_state=seed, stratify=Y)
+        in_parts, whole = kind(random_state=seed), kind(random_state=seed, max_epochs=1)
+        for part in np.array_split(train, 8):
+            in_parts.partial_fit(X[part], Y[part], classes=[0, 1])
+        whole.fit(X[train], Y[train])
+        models = (in_parts, whole)
+        losses.append([log_loss(Y[test], model.predict_proba(X[test])) for model in models])
+    of_parts, of_epoch = np.mean(losses, axis=0)
+    assert of_parts <= of_epoch
 
 
 @pytest.mark.parametrize("constraints", [None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]])

@@ -80,10 +80,10 @@ def test_a_row_may_be_an_object_or_a_typed_array(node, tmp_path):
 
 
 def test_bad_rows_are_errors(node):
-    source = random_model(24).model.to_javascript()
-    good = json_rows(random_model(24).rows)[0]
+    source = random_model(27).model.to_javascript()
+    good = json_rows(random_model(27).rows)[0]
     for row, message in [
-        (good[:-1], "5 values, not 6"),
+        (good[:-1], f"{len(good) - 1} values, not {len(good)}"),
         ({"a b": 1}, "the row has no column"),
         (["tall", *good[1:]], "tall is not a number"),
         ([{}, *good[1:]], "is not a number"),
@@ -94,9 +94,10 @@ def test_bad_rows_are_errors(node):
 
 
 def test_values_may_be_texts_dates_or_missing(node, tmp_path):
-    drawn = random_model(24)
+    drawn = random_model(27)
     source, row = drawn.model.to_javascript(), json_rows(drawn.rows)[0]
-    first, *others = node.results(source, [[None] * 6, ["", "NA", "?", "null", "nan", "None"]])
+    words = np.resize(["", "NA", "?", "null", "nan", "None"], len(row)).tolist()
+    first, *others = node.results(source, [[None] * len(row), words])
     assert others == [first]
     texts = [None if value is None else str(value) for value in row]
     assert len({json.dumps(result) for result in node.results(source, [row, texts])}) == 1

@@ -120,7 +120,8 @@ def test_contributions_are_those_of_explain(seed):
 def test_contributions_in_float32():
     drawn = random_model(4)  # a tree of numbers
     proto = drawn.model.to_onnx(dtype="float", contributions=True)
-    rows = random_table(np.random.default_rng(0), drawn.table, 50)
+    has_shops = "shop" in drawn.rows
+    rows = random_table(np.random.default_rng(0), drawn.table, 50, has_shops=has_shops)
     values = session_of(proto).run(None, fed(proto, rows))[-1]
     expected = drawn.model.explain(rows).values
     np.testing.assert_allclose(values, expected, atol=1e-2 * np.abs(expected).max())

@@ -70,13 +70,14 @@ def test_names_that_python_does_not_allow_are_refused(name):
 
 
 def test_values_may_be_texts_dates_or_missing():
-    drawn = random_model(24)  # texts and dates
+    drawn = random_model(27)  # texts and dates
     source = drawn.model.to_python()
     row = drawn.rows.astype(object).to_numpy().tolist()[0]
     row[-1] = dt.datetime(2024, 5, 31, 14)
     as_text = [*row[:-1], "2024-05-31 14:00"]
     assert run(source, [row]) == run(source, [as_text])
-    missing = [[None] * len(row), [float("nan")] * len(row), ["", "NA", "?", "null", "nan", "N/A"]]
+    words = np.resize(["", "NA", "?", "null", "nan", "N/A"], len(row)).tolist()
+    missing = [[None] * len(row), [float("nan")] * len(row), words]
     first, *others = run(source, missing)
     assert all(other == first for other in others)
 

@@ -246,7 +246,7 @@ def test_validation_rows_from_blocks():
     train, test = table_for(kind).split(0.5)
     model = made(kind, early_stopping=True, max_epochs=10).fit(train, X_val=test)
     expected = made(kind, early_stopping=True, max_epochs=10)
-    frame = pd.concat([block.frame for block in test.blocks()])
+    frame = pd.concat([block.frame.as_data_frame() for block in test.blocks()])
     expected.fit(train, X_val=frame[COLUMNS], y_val=frame["price"])
     np.testing.assert_allclose(model.history_["val_loss"], expected.history_["val_loss"], rtol=1e-3)
     with pytest.raises(ValueError, match="y_val must be None"):

@@ -581,8 +581,8 @@ def test_divergence_is_told_once_for_all_trees():
 
 
 @pytest.mark.parametrize(
-    "n_rows, n_classes, epochs, rate", [(9_999, 5, 50, 0.02), (10_000, 4, 50, 0.02),
-                                        (10_000, 5, 100, 0.01)]
+    "n_rows, n_classes, epochs, rate", [(10_000, 5, 50, 0.02), (10_001, 4, 50, 0.02),
+                                        (10_001, 5, 100, 0.01)]
 )  # fmt: skip
 def test_large_tables_of_many_classes_are_learnt_more_slowly(n_rows, n_classes, epochs, rate):
     X = np.random.default_rng(0).random((n_rows, 1))

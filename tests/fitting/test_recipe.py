@@ -41,6 +41,14 @@ def waves() -> tuple[np.ndarray, np.ndarray]:
     return X, np.sin(60 * X[:, 0])
 
 
+def shops() -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table with a category of many values, which has means of the target."""
+    rng, n = np.random.default_rng(2), 2_000
+    shop = rng.integers(0, 400, n)
+    frame = pd.DataFrame({"shop": [f"s{i}" for i in shop], "size": rng.normal(size=n)})
+    return frame, rng.normal(size=400)[shop] + frame["size"].to_numpy() + rng.normal(size=n)
+
+
 def noise() -> tuple[np.ndarray, np.ndarray]:
     """Return a table with nothing to learn, for which more decay is chosen."""
     rng = np.random.default_rng(1)
@@ -56,6 +64,7 @@ CASES = {
     "tree of text": (BNeuralTClassifier, (FRAME, np.where(TARGET > 0.5, "yes", "no"))),
     "tree of noise": (BNeuralTRegressor, noise()),
     "tree of waves": (BNeuralTRegressor, waves()),
+    "forest of shops": (BNeuralForestRegressor, shops()),
 }
 
 

@@ -74,7 +74,7 @@ class Drawn(NamedTuple):
         return top[:, -1] - top[:, -2] > 1e-6
 
 
-def random_table(rng, kind, n_rows, extreme=False):
+def random_table(rng, kind, n_rows, extreme=False, has_shops=False):
     """A table of five columns; extreme rows have values that training did not have."""
     scale = np.array([1.0, 100.0, 1e-3])
     values = rng.normal(size=(n_rows, 3)) * scale + [0.0, 1000.0, 0.0]
@@ -99,6 +99,11 @@ def random_table(rng, kind, n_rows, extreme=False):
         table["day"] = pd.Timestamp("2001-02-03") + pd.to_timedelta(seconds, unit="s")
         if rng.integers(2):
             table.loc[rng.random(n_rows) < 0.1, "day"] = pd.NaT
+    if has_shops:  # a category of many values
+        names = np.array([f"{i} {word}" for i in range(8) for word in ("it's", 'a"b', "naïve\\")])
+        value = np.random.default_rng(n_rows).integers(0, 24 if extreme else 12, n_rows)
+        table["shop"] = pd.Series(names[value], dtype=object)
+        table.loc[::9, "shop"] = None
     return table
 
 
@@ -117,13 +122,25 @@ def random_target(rng, task, n):
     return rng.poisson(3.0, n).astype(float) if task == "poisson" else rng.normal(size=n) * 10
 
 
+def random_forms(seed, table):
+    """Which inputs categories have: means of the target in every other model."""
+    if np.random.default_rng([seed, 4]).integers(2):
+        forms = {"codes": {"code": "means", "flag": "values"}, "texts": {"colour": "means"}}
+        return {**forms[table], "shop": "means"} if table in forms else "from_dtype"
+    return ["code", "flag"] if table == "codes" else "from_dtype"
+
+
 def random_model(seed, n_rows=200, tables=TABLES):
     """Draw and fit a model; the same seed gives the same one."""
     rng = np.random.default_rng(seed)
     task = TASKS[seed % len(TASKS)]
     table = tables[seed // len(TASKS) % len(tables)]
-    X = random_table(rng, table, 60)
+    has_shops = isinstance(random_forms(seed, table), dict)
+    X = random_table(rng, table, 60, has_shops=has_shops)
     y = random_target(rng, task, 60)
+    if has_shops:  # with an effect
+        order = np.argsort(y if y.ndim == 1 else y[:, 0], kind="stable")
+        X.loc[order, "shop"] = X["shop"].sort_values().to_numpy()
     is_class = task in ("two", "classes", "texts", "labels")
     is_forest = bool(rng.integers(2))
     chosen = rng.choice(NAMES, size=rng.integers(1, 4), replace=False)
@@ -134,7 +151,7 @@ def random_model(seed, n_rows=200, tables=TABLES):
         "max_depth": int(rng.integers(1, 5)),
         "max_epochs": 2,
         "dtype": ["float32", "float64"][rng.integers(2)],
-        "categorical_features": ["code", "flag"] if table == "codes" else "from_dtype",
+        "categorical_features": random_forms(seed, table),
         "random_state": seed,
         "scale": str(np.random.default_rng([seed, 1]).choice(["robust", "robust", "standard"])),
         "ramps": int(np.random.default_rng([seed, 2]).choice([0, 2, 4])),
@@ -160,4 +177,5 @@ def random_model(seed, n_rows=200, tables=TABLES):
         model = flat(kinds[is_class, is_forest], **options).fit(X, y)
     if np.random.default_rng([seed, 3]).integers(2):
         model = model.simplify()
-    return Drawn(model, random_table(rng, table, n_rows, extreme=True), table, task)
+    rows = random_table(rng, table, n_rows, extreme=True, has_shops=has_shops)
+    return Drawn(model, rows, table, task)

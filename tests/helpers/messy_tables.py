@@ -7,6 +7,7 @@ import io
 import json
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 
 import numpy as np
 import openpyxl
@@ -239,6 +240,12 @@ def frames_of(table, paths):
         "dataset": open_table(pyarrow.dataset.dataset(paths["parquet files"]), "y"),
         "series of frames": open_table([as_arrow(part) for part in parts], "y"),
     }
+
+
+def in_blocks(frames):
+    """Return the opened tables with so little memory that all of them have several blocks."""
+    opened = {road: frame for road, frame in frames.items() if hasattr(frame, "blocks")}
+    return {f"{road} in blocks": replace(each, max_memory=2_000) for road, each in opened.items()}
 
 
 # -- roads --------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import pytest
 
 MARKERS = {
     "browser": "drives Chromium or Firefox",
-    "compiler": "compiles C, C++ or WebAssembly",
+    "compiler": "compiles C, C++, WebAssembly, Rust, Go or Java",
     "database": "runs DuckDB or a PostgreSQL server",
     "cluster": "runs workers of Dask",
     "device": "runs a program for another processor in a simulator",
@@ -33,6 +33,9 @@ MARKERS = {
 USES = {
     **dict.fromkeys(["chromium", "chromedriver", "firefox", "firefox-esr"], "browser"),
     **dict.fromkeys(["gcc", "g++", "cc", "c++", "clang", "cmake", "ziglang"], "compiler"),
+    # and of languages, where these are parameters of tests
+    **dict.fromkeys(["rustc", "rust", "javac", "java", "go"], "compiler"),
+    "soffice": "slow",
     **dict.fromkeys(["duckdb", "postgresql", "initdb", "pg_ctl"], "database"),
     **dict.fromkeys(["distributed", "dask"], "cluster"),
     **dict.fromkeys(["avr-gcc", "simavr", "arm-none-eabi-gcc", "qemu-system-arm"], "device"),

@@ -25,6 +25,7 @@ from bneuralt.fitting.problem import read_problem
 from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import learn_encoder
+from bneuralt.tables.features import MeansFeature
 from bneuralt.tree.activations import NAMES
 from tests.helpers.strategies import draw_activation
 
@@ -71,10 +72,26 @@ def random_model(seed, tasks=TASKS, plain=False):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         encoder = learn_encoder(table, names=names, bending=_random_bending(seed))
+        encoder = _with_means(np.random.default_rng([seed, 4]), encoder, table)
         inputs = encoder.encode(table)
     model = _model(rng, str(rng.choice(tasks)), encoder, inputs)
     model = model.simplify() if np.random.default_rng([seed, 3]).integers(2) else model
     return model, table, [column.later for column in columns]
+
+
+def _with_means(rng, encoder, table):
+    """The encoder with random means in place of every other category."""
+    features = list(encoder.features)
+    for j, feature in enumerate(features):
+        if feature.kind == "category" and rng.integers(2):
+            column = table.columns[j]
+            codes = MeansFeature.of_values(column, np.ones(len(column)))
+            means = rng.normal(size=(len(codes.categories) + 2, int(rng.integers(1, 4))))
+            means[0] = 0.0
+            if not codes.has_gaps:
+                means[-1] = 0.0
+            features[j] = codes.with_means(10.0 ** rng.uniform(-2, 2) * means)
+    return replace(encoder, features=tuple(features))
 
 
 def _random_bending(seed):

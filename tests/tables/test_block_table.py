@@ -20,13 +20,13 @@ def all_rows(table):
     """Return all rows of a table, read block by block, as one frame of pandas."""
     parts = []
     for block in table.blocks():
-        frame = block.frame
+        frame = block.frame.as_data_frame()
         parts.append(frame if isinstance(frame, pd.DataFrame) else to_pandas(frame))
     return pd.concat(parts, ignore_index=True)
 
 
 def to_pandas(frame):
-    return (frame.to_arrow() if hasattr(frame, "to_arrow") else frame).to_pandas()
+    return frame.to_pandas()
 
 
 def assert_same_values(rows, frame=SALES):

@@ -17,7 +17,7 @@ def both_frames():
     numbers = np.asfortranarray(rng.normal(size=(N_ROWS, 3)))
     numbers[::7, 1] = np.nan
     text = Column("text", rng.integers(-1, 3, N_ROWS).astype(np.int32), ("a", "b", "c"))
-    block = NumberBlockFrame.of(numbers, [None, text, None, None], ["u", "v", "w", "x"])
+    block = NumberBlockFrame(numbers, [None, text, None, None], ["u", "v", "w", "x"])
     return block, Frame([block.columns[j] for j in range(4)], block.names)
 
 
@@ -35,10 +35,10 @@ def test_an_encoder_does_not_depend_on_how_numbers_are_stored(weight, categorica
 def test_new_gaps_and_infinite_numbers_are_reported_in_a_block_too():
     block, _ = both_frames()
     encoder = learn_encoder(block, names=block.names)
-    block.columns.numbers[4, 0] = np.nan
+    block.number_block[1][4, 0] = np.nan
     with pytest.warns(UserWarning, match="1 value of column 'u'"):
         encoder.encode(block)
-    block.columns.numbers[4, 0] = np.inf
+    block.number_block[1][4, 0] = np.inf
     with pytest.raises(ValueError, match="column 'u' of X has infinity in row 4"):
         encoder.encode(block)
 

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bneuralt import __version__
 from bneuralt._typing import Array
-from bneuralt.cli import evaluation
 from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
 from bneuralt.cli.model_fitting import (
+    SplitTable,
     check_single_prediction,
-    describe_model,
+    fit_and_score,
     make_model,
-    n_used,
-    score_held_out,
     set_columns,
-    timed_fit,
 )
 from bneuralt.cli.outputs import StatusLine, count
 from bneuralt.cli.summary import train_report
 from bneuralt.cli.table_options import max_bytes
 from bneuralt.cli.trained_models import check_model_output, save_trained_model
-from bneuralt.tables.block_sources import FileSource
-from bneuralt.tables.block_table import Block, BlockTable, open_table
+from bneuralt.tables.block_sources import Block, FileSource
+from bneuralt.tables.block_table import BlockTable, open_table
+from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import TableError
+from bneuralt.tables.file_table import position_in
 from bneuralt.tables.targets import MAX_INTEGER_CLASSES
 
 __all__ = ["train_from_blocks"]
@@ -92,59 +89,31 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
         set_columns(model, categorical, args.keep_ids)
         share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
         train, test = table.split(share, args.seed) if share else (table, None)
-        status(f"training on {count(round((1 - share) * n_rows), 'row')}")
-        seconds, notes = timed_fit(model, train, None, USAGE if settings else BAD_DATA)
-        status("scoring")
-        sample = _block(train.sample(BASELINE_ROWS, args.seed))
-        held_out, rows = None, sample
-        if test is not None:
-            rows = _block(test.head(2 * MOST_HELD_OUT))
-            held_out = score_held_out(
-                model, task, rows.columns(table.names), _labels(rows, table), _labels(sample, table)
-            )
-        features = evaluation.feature_usage(
-            model, rows.columns(table.names), _labels(rows, table), args.seed
+        sample = _rows(train.sample(BASELINE_ROWS, args.seed), table)
+        held_out = None if test is None else _rows(test.head(2 * MOST_HELD_OUT), table)
+        parts = SplitTable(task, target, train, None, sample, held_out, n_rows, labels)
+        report = fit_and_score(
+            model, parts, folds=0, seed=args.seed, has_settings=bool(settings), status=status
         )
-    n_test = held_out["rows"] if held_out else 0
-    report: dict[str, Any] = {
-        "bneuralt": __version__,
-        "task": task,
-        "data": {
-            "file": args.data,
-            "rows": n_rows,
-            "features": n_used(model),
-            "target": table.target[0],
-            "classes": labels,
-        },
-        "model": {**describe_model(model), "file": args.out},
-        "training": {"rows": n_rows - n_test, "seconds": seconds, "seed": args.seed},
-        "held_out": held_out,
-        "cross_validation": None,
-        "features": features,
-        "notes": notes,
-    }
-    scores = held_out["scores"] if held_out else None
+    report["data"] = {"file": args.data, **report["data"]}
+    report["model"]["file"] = args.out
+    scores = report["held_out"]["scores"] if report["held_out"] else None
     save_trained_model(model, args.out, {"held_out_scores": scores})
     print(json.dumps(report, indent=2) if args.json else train_report(report))
 
 
 def _name(column: str, names: Sequence[str]) -> str:
-    """Return the name of a column, which may be its number counted from 1; -1 is the last one."""
-    if column not in names and re.fullmatch(r"-?\d+", column):
-        number = int(column)
-        if 1 <= abs(number) <= len(names):
-            return names[number - 1 if number > 0 else number]
-    return column
+    """Return the name of a column, which may be its number."""
+    position = position_in(names, column)
+    return column if position is None else names[position]
 
 
-def _block(frame: Any) -> Block:
-    return Block(frame, "the table", 0, 0)
-
-
-def _labels(rows: Block, table: BlockTable) -> Array:
-    """Return the target of some rows."""
-    values = rows.array(table.target[0])
-    return np.array(values.tolist()) if values.dtype.kind == "O" else values
+def _rows(rows: Any, table: BlockTable) -> tuple[Frame, Array]:
+    """Return the features and the target of some rows."""
+    frame = rows if isinstance(rows, Frame) else DataFrame(rows)
+    values = Block(frame).array(table.target[0])
+    y = np.array(values.tolist()) if values.dtype.kind == "O" else values
+    return frame.select(table.names).typed(), y
 
 
 def _target(table: BlockTable, task: str) -> tuple[str, int, dict[str, int] | None]:

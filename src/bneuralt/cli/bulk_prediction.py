@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,12 @@ from bneuralt.cli.table_options import csv_options, max_bytes, open_files
 from bneuralt.cli.trained_models import load_trained_model, stored_layout, task_of
 from bneuralt.files import write_atomically, writing_atomically
 from bneuralt.tables.block_files import pyarrow
-from bneuralt.tables.block_sources import matching_files
-from bneuralt.tables.block_table import Block, open_table
+from bneuralt.tables.block_sources import Block, matching_files
+from bneuralt.tables.block_table import open_table
+from bneuralt.tables.columns import DataFrame
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 __all__ = ["predict_in_bulk"]
 
@@ -73,7 +77,9 @@ def predict_in_bulk(args: argparse.Namespace) -> None:
     print(f"{count(n_rows, 'row')} of {count(len(left), 'file')} predicted, in {args.out}{before}")
 
 
-def _copied_columns(names: Sequence[str], model: Any, args: argparse.Namespace) -> list[str]:
+def _copied_columns(
+    names: Sequence[str], model: NeuralTreeEstimator, args: argparse.Namespace
+) -> list[str]:
     """Return the columns that are copied to the predictions, after a check of the others."""
     needed = _needed(model)
     for name in (*needed, *args.ids):
@@ -84,13 +90,13 @@ def _copied_columns(names: Sequence[str], model: Any, args: argparse.Namespace) 
     return list(args.ids) or [name for name in names if name not in needed]
 
 
-def names_of(model: Any) -> tuple[str, ...] | None:
+def names_of(model: NeuralTreeEstimator) -> tuple[str, ...] | None:
     """Return the names of the columns of a model; None if they have none."""
     names: tuple[str, ...] | None = model.encoder_.names
     return names
 
 
-def _needed(model: Any) -> list[str]:
+def _needed(model: NeuralTreeEstimator) -> list[str]:
     """Return the names of the columns that a model uses."""
     features = zip(names_of(model) or (), model.encoder_.features, strict=True)
     return [name for name, feature in features if feature.kind != "unused"]
@@ -175,7 +181,9 @@ def _prepare(
     return done
 
 
-def _predict_file(model: Any, task: FileTask, copied: list[str], args: argparse.Namespace) -> int:
+def _predict_file(
+    model: NeuralTreeEstimator, task: FileTask, copied: list[str], args: argparse.Namespace
+) -> int:
     """Predict the rows of a file, and return their number; the output is complete or absent."""
     task.out.parent.mkdir(parents=True, exist_ok=True)
     options = csv_options(args, layout=stored_layout(model, args.model))
@@ -206,7 +214,7 @@ def _predict_file(model: Any, task: FileTask, copied: list[str], args: argparse.
     return n_rows
 
 
-def _predictions(model: Any, block: Block, has_shares: bool) -> dict[str, Array]:
+def _predictions(model: NeuralTreeEstimator, block: Block, has_shares: bool) -> dict[str, Array]:
     frame = block.columns(_needed(model)).completed(names_of(model) or ())
     columns = {"prediction": model.predict(frame)}
     if has_shares:
@@ -231,8 +239,10 @@ def _write_parquet(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
 
 
 def _arrow_column(arrow: Any, block: Block, name: str) -> Any:
-    is_arrow = hasattr(block.frame, "column_names")
-    return block.frame.column(name) if is_arrow else arrow.array(block.raw(name))
+    frame = block.frame
+    return (
+        frame.table.column(name) if isinstance(frame, DataFrame) else arrow.array(frame.raw(name))
+    )
 
 
 def _write_csv(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
@@ -240,7 +250,7 @@ def _write_csv(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
     has_titles = False
     for block, columns in parts:
         own = [column.tolist() for column in columns.values()]
-        rows: Any = zip(*own, *(block.raw(name) for name in copied), strict=True)
+        rows: Any = zip(*own, *(block.frame.raw(name) for name in copied), strict=True)
         if not has_titles:
             text.write(csv_lines([[*columns, *copied]], raw=True))
             has_titles = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +25,9 @@ from bneuralt.tables.value_warnings import (
     UnseenValuesWarning,
 )
 from bneuralt.training import TrainingDiverged
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 __all__ = [
     "baseline",
@@ -176,7 +179,9 @@ def split_rows(task: str, y: Array, test_fraction: float, seed: int) -> tuple[In
     return np.sort(np.concatenate([train, single_rows])), np.sort(test)
 
 
-def model_scores(model: Any, task: str, X: Frame, y: Array) -> dict[str, float | None]:
+def model_scores(
+    model: NeuralTreeEstimator, task: str, X: Frame, y: Array
+) -> dict[str, float | None]:
     """Return the scores of a model on some rows."""
     if task == "regression":
         return scores(task, y, model.predict(X))
@@ -184,7 +189,7 @@ def model_scores(model: Any, task: str, X: Frame, y: Array) -> dict[str, float |
 
 
 def cross_validate(
-    model: Any,
+    model: NeuralTreeEstimator,
     task: str,
     X: Frame,
     y: Array,
@@ -265,7 +270,7 @@ def confusion(y: Array, predicted: Array) -> dict[str, Any]:
 
 
 def feature_usage(
-    model: Any, X: Frame, y: Array, seed: int, most_rows: int = 1000
+    model: NeuralTreeEstimator, X: Frame, y: Array, seed: int, most_rows: int = 1000
 ) -> list[dict[str, Any]]:
     """Return how important each feature is and how many leaves use it.
 
@@ -330,16 +335,22 @@ def _leaves(described: Any) -> Array:
     return leaves
 
 
-def seen_rows(model: Any, X: Frame, y: Array, train: IntArray, test: IntArray) -> int:
+def seen_rows(
+    model: NeuralTreeEstimator, train: tuple[Frame, Array], test: tuple[Frame, Array]
+) -> int:
     """Return how many held-out rows are equal to training rows, their targets included."""
+    labels = np.unique(train[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        numbers = model.encoder_.numbers(X)
-    hashes = hash_rows(numbers, np.unique(y, return_inverse=True)[1])
-    return int(np.isin(hashes[test], hashes[train]).sum())
+        seen, hashes = (
+            hash_rows(model.encoder_.numbers(X), np.searchsorted(labels, y))
+            for X, y in (train, test)
+        )
+    is_known = np.isin(test[1], labels)
+    return int(np.count_nonzero(np.isin(hashes, seen) & is_known))
 
 
-def _score_of_inputs(model: Any, inputs: Array, y: Array) -> float:
+def _score_of_inputs(model: NeuralTreeEstimator, inputs: Array, y: Array) -> float:
     """Return the score of a model on rows that are encoded already."""
     described = model.model_.in_raw_units()
     decisions = described.decisions(described.outputs(inputs))

@@ -7,12 +7,12 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bneuralt import __version__
-from bneuralt._typing import Array, IntArray
+from bneuralt._typing import Array
 from bneuralt.cli import evaluation
 from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
 from bneuralt.cli.outputs import count
@@ -30,20 +30,19 @@ from bneuralt.fitting.readable import ReadableTreeWarning
 from bneuralt.fitting.trial import CONSTANT_IS_AS_GOOD, LINEAR_IS_AS_GOOD
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.csv_files import TableError, quoted
-from bneuralt.tables.table_layout import TableLayout
 from bneuralt.tables.value_warnings import COLUMN_WARNINGS
 
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
+
 __all__ = [
-    "FittedModel",
+    "SplitTable",
     "check_categories",
     "check_single_prediction",
-    "describe_model",
     "fit_and_score",
     "make_model",
-    "n_used",
-    "score_held_out",
     "set_columns",
-    "timed_fit",
+    "split_table",
 ]
 
 _ESTIMATORS: dict[tuple[str, bool], Any] = {
@@ -54,23 +53,36 @@ _ESTIMATORS: dict[tuple[str, bool], Any] = {
 }
 
 
-@dataclass(frozen=True)
-class FittedModel:
-    """The result of `fit_and_score`.
+@dataclass(frozen=True, eq=False)
+class SplitTable:
+    """The rows of a table to train on, and those that are held out.
 
     Attributes
     ----------
-    model : estimator
-        The fitted model.
-    held_out : int array
-        Indices of the rows that were held out.
-    report : dict
-        The report of ``bneuralt train --json``, without the names of files.
+    task : {"classification", "regression"}
+    target : str
+        Name of the target; empty if it has none.
+    X : Frame or BlockTable
+        Rows to train on.
+    y : array or None
+        Their targets; None if X is read in blocks.
+    sample : tuple of Frame and array
+        The rows to train on and their targets, or some of them.
+    held_out : tuple of Frame and array, or None
+    n_rows : int
+        Number of all rows.
+    class_counts : dict or None
+        Number of rows of each class.
     """
 
-    model: Any
-    held_out: IntArray
-    report: dict[str, Any]
+    task: str
+    target: str
+    X: Any
+    y: Array | None
+    sample: tuple[Frame, Array]
+    held_out: tuple[Frame, Array] | None
+    n_rows: int
+    class_counts: dict[str, int] | None
 
 
 def make_model(
@@ -129,7 +141,7 @@ def make_model(
         raise CommandError(f"a setting cannot be used: {error}") from error
 
 
-def set_columns(model: Any, categorical: Sequence[str], keep_ids: bool) -> None:
+def set_columns(model: NeuralTreeEstimator, categorical: Sequence[str], keep_ids: bool) -> None:
     """Set the parameters that follow from --categorical and --keep-ids."""
     if categorical:
         model.set_params(categorical_features=list(categorical))
@@ -137,7 +149,7 @@ def set_columns(model: Any, categorical: Sequence[str], keep_ids: bool) -> None:
         model.set_params(identifiers="keep")
 
 
-def check_categories(model: Any, X: Any, most: int | None, source: str) -> None:
+def check_categories(model: NeuralTreeEstimator, X: Any, most: int | None, source: str) -> None:
     """Raise an error if a column of categories has more values than --max-categories allows."""
     if most is None:
         return
@@ -158,7 +170,7 @@ def check_categories(model: Any, X: Any, most: int | None, source: str) -> None:
             )
 
 
-def _parameters_by_name(model: Any) -> dict[str, str]:
+def _parameters_by_name(model: NeuralTreeEstimator) -> dict[str, str]:
     """Return the parameters by the names of ``--set``: those of `growth` and `training` go bare."""
     nested = {name.rpartition("__")[2]: name for name in model.get_params()}
     return nested | {name: name for name in model.get_params(deep=False)}
@@ -177,37 +189,48 @@ def _parse_value(text: str) -> Any:
     return text
 
 
+def split_table(
+    X: Frame, y: Array, task: str, target: str, source: str, test_fraction: float, seed: int
+) -> SplitTable:
+    """Hold out some rows of a table in memory.
+
+    Parameters
+    ----------
+    X, y : Frame, array
+        Features and targets.
+    task, target : str
+    source : str
+        Name of the table, for messages.
+    test_fraction : float
+        Fraction of the rows to hold out.
+    seed : int
+    """
+    train, test = evaluation.split_rows(task, y, test_fraction, seed)
+    _check_training_rows(task, y[train], source, test_fraction)
+    rows = X.take(train), y[train]
+    held_out = (X.take(test), y[test]) if len(test) else None
+    counts = _class_counts(y) if task == "classification" else None
+    return SplitTable(task, target, *rows, rows, held_out, len(y), counts)
+
+
 def fit_and_score(
-    model: Any,
-    layout: TableLayout,
-    X: Frame,
-    y: Array,
+    model: NeuralTreeEstimator,
+    table: SplitTable,
     *,
-    source: str,
-    test_fraction: float,
     folds: int,
     seed: int,
     has_settings: bool,
     status: Callable[[str], None],
-) -> FittedModel:
-    """Hold out some rows, fit a model to the others, and score it.
+) -> dict[str, Any]:
+    """Fit a model and score it on the rows that were held out.
 
     Parameters
     ----------
     model : estimator
         From `make_model`.
-    layout : TableLayout
-        Names of the features and the target, and the task.
-    X : Frame
-        Features.
-    y : array
-        Target.
-    source : str
-        Name of the table, for messages.
-    test_fraction : float
-        Fraction of the rows to hold out.
+    table : SplitTable
     folds : int
-        Folds of the cross-validation; 0 for none.
+        Folds of the cross-validation; 0 for none. Tables in blocks have none.
     seed : int
         Seed of the splits.
     has_settings : bool
@@ -217,52 +240,46 @@ def fit_and_score(
 
     Returns
     -------
-    FittedModel
-        The fitted model and its report.
+    dict
+        The report of ``bneuralt train --json``, without the names of files.
     """
-    task = layout.task
-    check_single_prediction(model)
-    train, test = evaluation.split_rows(task, y, test_fraction, seed)
-    _check_training_rows(task, y[train], source, test_fraction)
-    status(f"training on {count(len(train), 'row')}")
-    X_train = X.take(train)
-    seconds, learnt = timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
-    model.model_ = replace(model.model_, target_names=(layout.target,) if layout.target else ())
-    held_out = None
-    if len(test):
-        held_out = score_held_out(model, task, X.take(test), y[test], y[train])
-        held_out["seen_rows"] = evaluation.seen_rows(model, X, y, train, test)
-        if held_out["seen_rows"] >= _NOTABLE_SEEN * len(test):
+    task, test = table.task, table.held_out
+    n_test = 0 if test is None else len(test[1])
+    status(f"training on {count(table.n_rows - n_test, 'row')}")
+    seconds, learnt = timed_fit(model, table.X, table.y, USAGE if has_settings else BAD_DATA)
+    model.model_ = replace(model.model_, target_names=(table.target,) if table.target else ())
+    held_out, cv = None, None
+    if test is not None:
+        held_out = score_held_out(model, task, *test, table.sample[1])
+    if held_out is not None and test is not None and table.y is not None:
+        held_out["seen_rows"] = evaluation.seen_rows(model, table.sample, test)
+        if held_out["seen_rows"] >= _NOTABLE_SEEN * n_test:
             learnt.append(
-                f"{held_out['seen_rows']:,} of {count(len(test), 'held-out row')} are equal to "
+                f"{held_out['seen_rows']:,} of {count(n_test, 'held-out row')} are equal to "
                 "training rows, so the scores may be too good for new rows; remove repeated rows."
             )
-    cv = None
-    if folds:
-        cv = evaluation.cross_validate(model, task, X_train, y[train], folds, seed, status)
+    if folds and table.y is not None:
+        cv = evaluation.cross_validate(model, task, table.X, table.y, folds, seed, status)
     status("computing feature importances")
-    rows = test if len(test) else train
-    features = evaluation.feature_usage(model, X.take(rows), y[rows], seed)
-    report = {
+    return {
         "bneuralt": __version__,
         "task": task,
         "data": {
-            "rows": len(y),
+            "rows": table.n_rows,
             "features": n_used(model),
-            "target": layout.target,
-            "classes": _class_counts(y) if task == "classification" else None,
+            "target": table.target,
+            "classes": table.class_counts,
         },
         "model": describe_model(model),
-        "training": {"rows": len(train), "seconds": seconds, "seed": seed},
+        "training": {"rows": table.n_rows - n_test, "seconds": seconds, "seed": seed},
         "held_out": held_out,
         "cross_validation": cv,
-        "features": features,
-        "notes": [*learnt, *_notes(task, y, model)],
+        "features": evaluation.feature_usage(model, *(test or table.sample), seed),
+        "notes": [*learnt, *_notes(task, table.class_counts or {}, model)],
     }
-    return FittedModel(model, test, report)
 
 
-def check_single_prediction(model: Any) -> None:
+def check_single_prediction(model: NeuralTreeEstimator) -> None:
     """Raise an error if a model predicts several quantiles."""
     if model.loss == "quantile" and np.size(model.quantiles) > 1:
         raise CommandError(
@@ -307,28 +324,31 @@ _SIMPLER = {
 }
 
 
-def _notes(task: str, y: Array, model: Any) -> list[str]:
+def _notes(task: str, class_counts: dict[str, int], model: NeuralTreeEstimator) -> list[str]:
     """Return what a user should know about the model and about the classes."""
     reason = model.recipe_.reasons.get("linear_share", "")
     simpler = [note for words, note in _SIMPLER.items() if words in reason]
     if task == "regression":
         return simpler
-    labels, counts = np.unique(y, return_counts=True)
+    labels = model.classes_.tolist()
+    counts = [class_counts.get(str(label), 0) for label in labels]
     notes = simpler + [
-        f"class {label!r} has only {count(int(n), 'row')}, too few to learn or to judge it."
-        for label, n in zip(labels.tolist(), counts, strict=True)
-        if n < _FEW_ROWS
+        f"class {label!r} has only {count(n, 'row')}, too few to learn or to judge it."
+        for label, n in zip(labels, counts, strict=True)
+        if 0 < n < _FEW_ROWS
     ]
-    share = counts.max() / counts.sum()
+    share = max(counts) / max(1, sum(counts))
     if share >= _DOMINANT_SHARE and model.class_weight is None:
         notes.append(
-            f"{share:.0%} of the rows have the class {labels[counts.argmax()].item()!r}; look at "
+            f"{share:.0%} of the rows have the class {labels[int(np.argmax(counts))]!r}; look at "
             "the balanced accuracy, and try --set class_weight=balanced."
         )
     return notes
 
 
-def timed_fit(model: Any, X: Any, y: Array | None, error_code: int) -> tuple[float, list[str]]:
+def timed_fit(
+    model: NeuralTreeEstimator, X: Any, y: Array | None, error_code: int
+) -> tuple[float, list[str]]:
     """Fit a model; return the seconds it took, and notes on the columns of the table."""
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -350,7 +370,9 @@ def timed_fit(model: Any, X: Any, y: Array | None, error_code: int) -> tuple[flo
     return seconds, notes
 
 
-def score_held_out(model: Any, task: str, X: Any, y: Array, y_train: Array) -> dict[str, Any]:
+def score_held_out(
+    model: NeuralTreeEstimator, task: str, X: Any, y: Array, y_train: Array
+) -> dict[str, Any]:
     """Return scores on rows that were held out, beside those of the best constant."""
     predicted = model.predict(X)
     held_out = {
@@ -363,12 +385,12 @@ def score_held_out(model: Any, task: str, X: Any, y: Array, y_train: Array) -> d
     return held_out
 
 
-def n_used(model: Any) -> int:
+def n_used(model: NeuralTreeEstimator) -> int:
     """Return the number of columns that a model uses."""
     return sum(feature.kind != "unused" for feature in model.encoder_.features)
 
 
-def describe_model(model: Any) -> dict[str, Any]:
+def describe_model(model: NeuralTreeEstimator) -> dict[str, Any]:
     """Return kind and size of a fitted model."""
     trees = trees_of(model)
     return {

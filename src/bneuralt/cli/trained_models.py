@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from bneuralt.tables.encoder import UnfitColumn
 from bneuralt.tables.file_table import FileTable
 from bneuralt.tables.table_layout import FeatureColumn, TableLayout
 from bneuralt.tree import NeuralTree
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 __all__ = [
     "check_model_output",
@@ -59,7 +62,7 @@ def check_model_output(path: str, inputs: tuple[str, ...]) -> None:
             ) from None
 
 
-def save_trained_model(model: Any, path: str, extra: dict[str, Any]) -> None:
+def save_trained_model(model: NeuralTreeEstimator, path: str, extra: dict[str, Any]) -> None:
     """Save a model with the data of `train`; an OSError becomes a message.
 
     Parameters
@@ -94,7 +97,7 @@ def load_trained_model(path: str) -> Any:
     return model
 
 
-def stored_layout(model: Any, path: str) -> TableLayout:
+def stored_layout(model: NeuralTreeEstimator, path: str) -> TableLayout:
     """Return how to encode tables for a model.
 
     Parameters
@@ -132,12 +135,13 @@ def stored_layout(model: Any, path: str) -> TableLayout:
     return replace(layout, optional=frozenset(model.encoder_.unused_names))
 
 
-def _numeric_layout(model: Any) -> TableLayout:
+def _numeric_layout(model: NeuralTreeEstimator) -> TableLayout:
     names = getattr(model, "feature_names_in_", None)
     n, encoder, task = model.n_features_in_, model.encoder_, task_of(model)
+    target_names = model.target_names_
     return TableLayout(
         columns=tuple(FeatureColumn(encoder.name(i), i) for i in range(n)),
-        target="target",
+        target=target_names[0] if len(target_names) == 1 else "target",
         target_position=n,
         task=task,
         whole_numbers=task == "classification" and model.classes_.dtype.kind in "iu",
@@ -178,7 +182,7 @@ def is_known(y: Array) -> Array:
 
 
 def held_out_rows(
-    model: Any, path: str, table: FileTable, layout: TableLayout, y: Array | None
+    model: NeuralTreeEstimator, path: str, table: FileTable, layout: TableLayout, y: Array | None
 ) -> IntArray | None:
     """Return the rows of a table that `train` held out.
 
@@ -232,12 +236,12 @@ def misfit(error: ValueError, table: FileTable, layout: TableLayout) -> CommandE
     return CommandError(f"{table.source}: {error}", BAD_DATA)
 
 
-def task_of(model: Any) -> str:
+def task_of(model: NeuralTreeEstimator) -> str:
     """Return "classification" or "regression"."""
     return "classification" if hasattr(model, "classes_") else "regression"
 
 
-def trees_of(model: Any) -> list[NeuralTree]:
+def trees_of(model: NeuralTreeEstimator) -> list[NeuralTree]:
     """Return the trees of a model; a single tree is a list of one."""
     members = [model] if hasattr(model, "tree_") else model.estimators_
     return [member.tree_ for member in members]

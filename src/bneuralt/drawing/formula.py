@@ -141,9 +141,14 @@ def _outputs(view: TreeView, writer: _Writer) -> list[Any]:
     """Return the formula of each output, made from the leaves up."""
     tree, k = view.tree, view.tree.n_outputs
     terms: list[list[tuple[float, Any]]] = [[] for _ in range(tree.parent.size)]
-    for term, node in enumerate(view.term_node.tolist()):
-        for entry, weight in view.term_entries(term):
-            terms[node].append((weight, writer.symbol(entry.name, not entry.entry)))
+    entries = [
+        (node, entry, weight)
+        for term, node in enumerate(view.term_node.tolist())
+        for entry, weight in view.term_entries(term)
+    ]
+    for node, entry, weight in sorted(entries, key=lambda each: not each[1].is_drawn):
+        # the linear part is first, then what bends
+        terms[node].append((weight, writer.symbol(entry.name, not entry.entry)))
     values: list[Any] = [None] * tree.parent.size
     for node in range(tree.parent.size - 1, -1, -1):
         children = range(tree.child_start[node], tree.child_start[node + 1])

@@ -1,8 +1,8 @@
 """Selection of the parts of a tree to draw: all, or the strongest and summaries of the others.
 
 An `Outline` lists the items of a drawing in the order of a depth-first walk: a parent comes before
-its children, and the children of a node are sorted by their signed strength, so that what adds to
-the sum is above what subtracts from it.
+its children, leaves come before branches, and both are sorted by their signed strength: the linear
+part of a model is on top, and what adds to the sum is above what subtracts from it.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
             terms = terms[by_size[:MOST_TERMS]]
         below += [(TERM, int(t), place, depth + 1, float(term_strength[t]), 0, 0.0) for t in terms]
         # by weight, so that drawings of several examples have the same order
-        below.sort(key=lambda entry: -weights[entry[0]][entry[1]])
+        below.sort(key=lambda entry: (entry[0] == NODE, -weights[entry[0]][entry[1]]))
         unused = np.setdiff1d(children, active)
         if hidden := int(every.size - terms.size + n_terms_below[unused].sum()):
             share = term_share[every].sum() - term_share[terms].sum() + node_share[unused].sum()

@@ -35,7 +35,7 @@ from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with
 from bneuralt.explaining import Effect, check_interactions, check_monotonic, effect, explain
 from bneuralt.export.integer import input_ranges, integer_model
 from bneuralt.fitting.fingerprints import n_seen
-from bneuralt.fitting.problem import problem_of
+from bneuralt.fitting.problem import rows_to_compare
 from bneuralt.model import Model
 from bneuralt.tables.columns import Frame
 
@@ -123,8 +123,8 @@ class _Card:
                     "training: the model holds no hashes of its training rows."
                 )
             ]
-        problem = problem_of(self.model, self.estimator._options(), self.X, self.target)
-        n_checked, seen = n_seen(known, problem.rows)
+        rows = rows_to_compare(self.model, self.estimator._options(), self.X, self.target)
+        n_checked, seen = n_seen(known, rows)
         text = f"{counted(n, 'row')}; the model was trained on {counted(known.n_rows, 'row')}. "
         if seen == 0:
             if n_checked == 0:
@@ -164,7 +164,8 @@ class _Card:
             if column.feature.kind == "category":
                 here = counted(len(set(present)), "value")
                 if column.categories:
-                    new = sum(value not in column.categories for value in map(str, present))
+                    seen = set(column.categories)
+                    new = sum(value not in seen for value in map(str, present))
                     outside = f"{new / len(values):.1%}"
             elif present:
                 here = f"{cell_text(min(present))} to {cell_text(max(present))}"
@@ -175,9 +176,18 @@ class _Card:
             missing = f"{1 - len(present) / len(values):.1%}"
             lines.append((column.name, column.feature.kind, known, here, outside, missing))
         header = ("column", "kind", "in training", "in these rows", "outside", "missing")
-        return [
-            Table(header, lines, "Columns, their ranges, and rows outside of the training range")
+        table = Table(
+            header, lines, "Columns, their ranges, and rows outside of the training range"
+        )
+        means = [self.model.columns[j] for j in self.model.encoder.with_means]
+        notices = [
+            Notice(
+                f"The model has the mean of the target in the training rows of each of "
+                f"{len(column.categories):,} values of {column.name}: its file shows them."
+            )
+            for column in means
         ]
+        return [table, *notices]
 
     # -- quality -------------------------------------------------------------------------
 

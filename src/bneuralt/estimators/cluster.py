@@ -29,18 +29,18 @@ from bneuralt.fitting.canonical import canonical_rows
 from bneuralt.fitting.finish import finished, new_model
 from bneuralt.fitting.forest import Member, rows_of_tree, shrink, train_here, tree_seeds
 from bneuralt.fitting.options import Options
-from bneuralt.fitting.problem import Problem, constraints_of, learn_from_sample
+from bneuralt.fitting.problem import Problem, constrained, learn_from_sample, weighed
 from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.tree import check_max_weights
 from bneuralt.fitting.trial import Trial, run_trial
-from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights, class_weights
+from bneuralt.fitting.value_means import cross_fitted, with_codes
+from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights
 from bneuralt.model import Model, Recipe
 from bneuralt.model.inputs import training_inputs
 from bneuralt.tables import frames
 from bneuralt.tables.block_learning import TableSummary
-from bneuralt.tables.block_table import Block
-from bneuralt.tables.columns import Column, Frame
+from bneuralt.tables.columns import Column, DataFrame, Frame
 from bneuralt.tables.encoder import categorical_mask
 
 __all__ = ["ClusterClassifier", "ClusterForest", "ClusterRegressor", "with_client"]
@@ -303,7 +303,7 @@ def _cells(part: PartitionRows, names: Sequence[str] | None) -> Frame:
     if names is None:
         table = np.asarray(part.frame, dtype=np.float64)
         return Frame([Column("number", column) for column in table.T])
-    return Block(part.frame, "", 0, 0).columns(names)
+    return DataFrame(part.frame).select(names).typed()
 
 
 def _summary_of_parts(
@@ -327,7 +327,8 @@ def _summary_of_parts(
 
 def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) -> Rows:
     """Return the encoded rows of some partitions."""
-    columns, encoder, task = problem.columns, problem.encoder, problem.task
+    columns, task = problem.columns, problem.task
+    encoder = with_codes(problem.encoder, task)
     inputs = np.concatenate(
         [training_inputs(_cells(part, columns.names), columns, encoder) for part in parts]
     )
@@ -338,15 +339,7 @@ def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) ->
         weights = RowWeights(weight * (is_used.sum() / weight.sum()), is_used)
     target = task.encode(np.concatenate([part.target for part in parts]), weight)
     rows = canonical_rows(inputs, target, weights).with_lines(encoder.lines)
-    return _weighed(problem, rows)
-
-
-def _weighed(problem: Problem, rows: Rows) -> Rows:
-    """Return rows with the weights of their classes."""
-    class_weight, classes = problem.options.class_weight, problem.task.classes
-    if class_weight is None or classes is None:
-        return rows
-    return rows.weighed(class_weights(class_weight, classes, rows))
+    return cross_fitted(encoder, weighed(problem.options, task, rows), task)[1]
 
 
 def _same(value: Any) -> Any:
@@ -403,19 +396,12 @@ def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
         counts = np.ones(len(frame))
     inputs = training_inputs(frame, columns, encoder)
     rows = canonical_rows(inputs, task.encode(y, weight), RowWeights(weight, counts))
-    signs, interactions = constraints_of(options, columns, encoder, task)
+    rows = weighed(options, task, rows).with_lines(encoder.lines)
     problem = Problem(
-        options,
-        columns,
-        encoder,
-        task,
-        loss,
-        rows.with_lines(encoder.lines),
-        target_names=cluster.target_names,
-        signs=signs,
-        interactions=interactions,
+        options, columns, encoder, task, loss, rows, target_names=cluster.target_names
     )
-    return problem.with_rows(_weighed(problem, problem.rows)).scaled()
+    encoder, rows = cross_fitted(encoder, rows, task)
+    return replace(constrained(problem), encoder=encoder, rows=rows).scaled()
 
 
 class _Cluster:

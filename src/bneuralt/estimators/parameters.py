@@ -318,13 +318,18 @@ PARAMETERS: dict[str, Parameter] = {
         "columns are used. A list of names or indices: these are not used.",
     ),
     "categorical_features": Parameter(
-        ["array-like", StrOptions({"from_dtype"}), None],
-        "'from_dtype', array-like or None",
+        ["array-like", dict, StrOptions({"from_dtype"}), None],
+        "'from_dtype', array-like, dict or None",
         "Which features are categories. 'from_dtype': columns of a data frame with text or of a "
         "categorical type. A list of names or indices, or a mask: these columns, and those with "
         "text. None: no column; then text raises an error. A leaf of a categorical feature has a "
         "weight for each category, of which there are at most 255. Values in less than 0.2 % of "
         "the rows (but not more than 20 rows, and always those in a single row) share one weight. "
+        "In tables of 2,000 rows or more, a column whose rare values are in 5 % of the rows or "
+        "more has means of the target by value instead, cross-fitted in training. A dict from "
+        "names or positions of columns to 'means' or 'values' says which of both a column has, "
+        "such as {'shop': 'means'}; other columns are as with 'from_dtype'. Values in a single "
+        "row have the mean of all rows, unless a column has 'all means'. "
         "A column of text whose values are all dates is a date.",
     ),
     "class_weight": Parameter(

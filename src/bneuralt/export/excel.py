@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bneuralt import __version__
@@ -52,6 +52,8 @@ TEMPLATES: dict[str, Template] = {
 
 #: Terms of a sum, and characters of a text, that a formula can have.
 MAX_TERMS, MAX_TEXT = 100, 255
+#: Characters of a formula.
+MAX_FORMULA = 8192
 
 
 class _Excel(Printer):
@@ -65,6 +67,20 @@ class _Excel(Printer):
 
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"OR(EXACT({text},{{{','.join(map(self.text, texts))}}}))"
+
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        texts = ";".join(map(self.text, numbers))
+        values = ";".join(map(self.number, numbers.values()))
+        is_equal = f"EXACT({text},{{{texts}}})"
+        found = f"SUMPRODUCT({is_equal}*{{{values}}})"
+        formula = f"IF(SUMPRODUCT(--{is_equal})>0,{found},{self.number(unknown)})"
+        if len(formula) > MAX_FORMULA:
+            raise ValueError(
+                f"a column has {len(numbers):,} values with a number of their own, and a formula "
+                f"of Excel has at most {MAX_FORMULA:,} characters: use another target, such as "
+                "to_python, or fit with categorical_features={column: 'values'}"
+            )
+        return Code(formula)
 
     def text(self, value: str) -> str:
         if len(value) > MAX_TEXT or "\x00" in value:

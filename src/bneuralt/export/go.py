@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bneuralt.export.printer import ARITHMETIC, Code, LinePrinter, Template, checked_name
 from bneuralt.export.program import Forest, Function, Program
@@ -49,6 +49,11 @@ class _Go(LinePrinter):
 
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"isIn({text}, {self.texts(texts)})"
+
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        values = self.vector.format(", ".join(map(self.number, numbers.values())))
+        texts = f"[]string{{{self.texts(list(numbers))}}}"
+        return Code(f"find({text}, {texts}, {values}, {self.number(unknown)})")
 
     def text(self, value: str | bool) -> str:
         return json.dumps(value, ensure_ascii=False)

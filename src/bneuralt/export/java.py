@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bneuralt.export.printer import ARITHMETIC, Code, LinePrinter, Template, checked_name
 from bneuralt.export.program import Forest, Function, Program
@@ -53,6 +53,15 @@ class _Java(LinePrinter):
 
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"isIn({text}, {self.texts(texts)})"
+
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        words = (f"{len(key.encode('utf-16-le')) // 2} {key}{x!r} " for key, x in numbers.items())
+        parts = [""]
+        for word in words:
+            if len(parts[-1]) + len(word) > MAX_TEXT:
+                parts.append("")
+            parts[-1] += word
+        return Code(f"find({text}, {self.number(unknown)}, {self.texts(parts)})")
 
     def text(self, value: str | bool) -> str:
         return json.dumps(value)

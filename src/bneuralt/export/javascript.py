@@ -6,7 +6,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bneuralt import __version__
@@ -64,6 +64,10 @@ class _JavaScript(LinePrinter):
 
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"{self.texts(texts)}.includes({text})"
+
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        entries = ", ".join(f"[{self.text(key)}, {self.number(x)}]" for key, x in numbers.items())
+        return Code(f"(new Map([{entries}]).get({text}) ?? {self.number(unknown)})")
 
     def text(self, value: Any) -> str:
         return json.dumps(value).replace("<", "\\u003c")  # which could end a script element

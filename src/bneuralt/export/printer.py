@@ -82,6 +82,10 @@ class Code(str):
         return str(self)
 
 
+#: Lookups with more different numbers than this are tables, and not comparisons.
+MAX_CASES = 4
+
+
 class Printer:
     """Base class of languages: expressions.
 
@@ -200,8 +204,25 @@ class Printer:
             return self.largest([self.largest(part) for part in (values[:half], values[half:])])
         return self.expand("largest", Code(", ".join(values)))
 
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        """Return the number that stands for a text, by a search in a long table.
+
+        Parameters
+        ----------
+        text : Code
+        numbers : dict
+            Text -> number, sorted by code points; the empty text stands for a missing cell.
+        unknown : float
+            For other texts.
+        """
+        raise NotImplementedError
+
     def lookup(self, text: Code, table: Cases) -> Code:
         """Return the number that stands for a text."""
+        if len(table.cases) > MAX_CASES:
+            gap = [("", case.number) for case in table.cases if case.is_missing]
+            numbers = [(text, case.number) for case in table.cases for text in case.texts]
+            return self.table(text, dict(sorted([*gap, *numbers])), table.unknown)
         code = self.number(table.unknown)
         for case in reversed(table.cases):
             condition = self.member(text, [*[""] * case.is_missing, *case.texts])

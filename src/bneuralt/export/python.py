@@ -6,7 +6,7 @@ import builtins
 import keyword
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bneuralt import __version__
@@ -51,6 +51,10 @@ class _Python(LinePrinter):
 
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"{text} in {{{', '.join(map(repr, texts))}}}"
+
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        entries = ", ".join(f"{key!r}: {self.number(x)}" for key, x in numbers.items())
+        return Code(f"{{{entries}}}.get({text}, {self.number(unknown)})")
 
     def text(self, value: str | bool) -> str:
         return repr(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bneuralt.export.printer import ARITHMETIC, Code, LinePrinter, Template, checked_name
 from bneuralt.export.program import Forest, Function, Program, Reading
@@ -42,6 +42,10 @@ class _Rust(LinePrinter):
 
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"{self.texts(texts)[1:]}.contains(&{text}.as_str())"
+
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        pairs = ", ".join(f"({self.text(key)}, {self.number(x)})" for key, x in numbers.items())
+        return Code(f"find(&{text}, &[{pairs}], {self.number(unknown)})")
 
     def text(self, value: str | bool) -> str:
         code = json.dumps(value, ensure_ascii=False)

@@ -587,6 +587,10 @@ class _Query(Printer):
     def member(self, text: Code, texts: Sequence[str]) -> str:
         return f"{text} IN ({', '.join(map(self._string, texts))})"
 
+    def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        cases = (f"WHEN {self._string(key)} THEN {self.number(x)}" for key, x in numbers.items())
+        return Code(f"CASE {text} {' '.join(cases)} ELSE {self.number(unknown)} END")
+
     def bounded(self, code: Code) -> Code:
         return self.define("n", code) if nesting(code) > MOST_NESTED else code
 

@@ -15,9 +15,9 @@ from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.weights import read_weights
 from bneuralt.model.inputs import encoded_parts
 from bneuralt.model.tasks import Task
-from bneuralt.tables import frames
 from bneuralt.tables.block_learning import SAMPLE_ROWS, TableSummary, TextAmongNumbers
-from bneuralt.tables.block_table import Block, BlockTable, read_ahead
+from bneuralt.tables.block_sources import Block
+from bneuralt.tables.block_table import BlockTable, read_ahead
 from bneuralt.tables.columns import label_of
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.encoder import TableEncoder, categorical_mask
@@ -62,9 +62,7 @@ def whole_table(table: BlockTable, sample_weight: Any = None) -> WholeTable | No
                 _target_of(part, table)
             raise
     weight = block.array(weight_names[0]) if weight_names else sample_weight
-    names = [str(name) for name in frames.frame_names(block.frame)]
-    positions = [names.index(name) for name in table.names]
-    return WholeTable(frames.select_columns(block.frame, positions), y, weight)
+    return WholeTable(block.frame.select(table.names), y, weight)
 
 
 def target_of_blocks(table: BlockTable) -> Array:

@@ -51,7 +51,7 @@ ROWS_PER_TREE = 10_000_000
 #: The weight decay of large tables.
 LEAST_DECAY = 0.005
 
-#: From MANY_ROWS rows and more than MANY_CLASSES classes on, the learning rate is halved and the
+#: With more than MANY_ROWS rows and MANY_CLASSES classes, the learning rate is halved and the
 #: number of epochs doubled.
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
@@ -88,7 +88,7 @@ class Capacity:
     decay_rows: int
     decay_power: float
     classes: int | None = None
-    small: tuple[int, int] | None = None  # (rows, most weights up to this number of rows)
+    small: tuple[int, int, int] | None = None  # (rows, most weights up to there, or per output)
     large: tuple[int, int] | None = None  # (rows, number to which `most` falls from there on)
     enlarged: int = 1  # largest factor on the number of weights for leaves of categories
 
@@ -130,7 +130,7 @@ class Capacity:
         if self.classes is not None:
             most *= max(1.0, n_outputs / self.classes)
         if self.small is not None and n_rows <= self.small[0]:
-            most = self.small[1]
+            most = max(self.small[1], self.small[2] * n_outputs)
         if self.large is not None and n_rows > self.large[0]:
             most = max(most * (self.large[0] / n_rows) ** 0.6, min(most, self.large[1]))
         return max(int(min(n_weights, most)), MIN_WEIGHTS_PER_OUTPUT * n_outputs)
@@ -156,7 +156,7 @@ SINGLE_TREE = Capacity(
     decay=0.225,
     decay_rows=300,
     decay_power=0.6,
-    small=(1_000, 400),
+    small=(1_000, 400, 25),
 )
 
 #: The mean over the trees of a forest reduces the errors of each of them.
@@ -246,7 +246,7 @@ def learning_rate(n_rows: int, n_classes: int = 1) -> float:
 
 
 def _takes_longer(n_rows: int, n_classes: int) -> bool:
-    return n_rows >= MANY_ROWS and n_classes > MANY_CLASSES
+    return n_rows > MANY_ROWS and n_classes > MANY_CLASSES
 
 
 def batch_size(n_rows: int) -> int:

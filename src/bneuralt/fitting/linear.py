@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss
@@ -40,6 +41,9 @@ PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (4, 5, 6), 4, 30
 LIMITED_ITERATIONS = 8
 #: Largest number of leaves of the linear part, as a fraction of `n_weights`.
 LARGEST_FRACTION = 0.6
+#: In the trees of a forest, the leaves of the linear part are beside `n_weights` up to this
+#: fraction of it.
+FRACTION_BESIDE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +89,8 @@ class LinearFit(NamedTuple):
 def n_weights_for_trees(problem: Problem, n_weights: int) -> int:
     """Return how many of the weights of a model its trees have, besides a linear part."""
     n_leaves = _n_columns(problem) * inputs_of(problem).size
-    return n_weights - min(n_leaves, most_leaves(problem, n_weights))
+    n_beside = int(FRACTION_BESIDE * n_weights) if problem.options.is_forest else 0
+    return n_weights - max(0, min(n_leaves, most_leaves(problem, n_weights)) - n_beside)
 
 
 def most_leaves(problem: Problem, n_weights: int) -> int:
@@ -142,6 +147,7 @@ def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) 
     return LinearFit(model.part(whole[0], penalty), [model.part(each, penalty) for each in best])
 
 
+@one_blas_thread()
 def refitted(problem: Problem, part: LinearPart, penalty: float | None) -> LinearPart:
     """Return the linear part with the same leaves for other rows, or with another penalty."""
     rows = problem.rows

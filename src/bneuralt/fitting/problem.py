@@ -25,6 +25,7 @@ from bneuralt.fitting.outliers import warn_of_outliers
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import hold_out_for_calibration
 from bneuralt.fitting.target import names_of_target, read_target
+from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import RowWeights, class_weights, read_weights
 from bneuralt.model import Model
 from bneuralt.model.fingerprints import Fingerprints
@@ -39,7 +40,7 @@ from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import Loss, check_loss
 from bneuralt.tree.interactions import InteractionSets
 
-__all__ = ["Problem", "constraints_of", "problem_of", "read_problem"]
+__all__ = ["Problem", "constraints_of", "problem_of", "read_problem", "rows_to_compare"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +153,8 @@ def read_problem(
     """
     problem = _read(options, X, y, sample_weight, before, classes, in_parts)
     problem = replace(problem, fingerprints=fingerprints_of(problem.rows))
+    if not (in_parts and before is not None):  # else the means are of other rows
+        problem = _with_means(problem)
     if X_val is not None or y_val is not None:
         problem = replace(problem, validation=_read_validation(problem, X_val, y_val))
     if options.conformal is not None:
@@ -166,10 +169,25 @@ def problem_of(
     model: Model, options: Options, X: Any, y: Any, sample_weight: Any = None
 ) -> Problem:
     """Return the problem of a fitted model, with rows of its columns and its task."""
-    problem = _read(options, X, y, sample_weight, model, None, False)
+    problem = _with_means(_read(options, X, y, sample_weight, model, None, False))
     if model.scaling is None and model.is_raw and not model.can_learn:
         return replace(problem.scaled(constant=1.0), before=None)
     return replace(problem, scaling=model.scaling, target_scaling=model.target_scaling, before=None)
+
+
+def rows_to_compare(model: Model, options: Options, X: Any, y: Any) -> Rows:
+    """Return rows in the form of which a model's `Fingerprints` are made."""
+    return _read(options, X, y, None, model, None, False).rows
+
+
+def _with_means(problem: Problem) -> Problem:
+    """Return the problem with means of the target in place of the positions of values."""
+    if not problem.encoder.with_means:
+        return problem
+    encoder, rows = cross_fitted(problem.encoder, problem.rows, problem.task)
+    return replace(
+        problem, rows=rows, encoder=encoder if problem.before is None else problem.encoder
+    )
 
 
 def _read(
@@ -204,11 +222,12 @@ def _read(
     target = task.encode(y, weights.weight)
     if before is not None:
         encoder = before.encoder
-        rows = canonical_rows(training_inputs(table, columns, encoder), target, weights)
+        coded = encoder if in_parts else with_codes(encoder, task)
+        rows = canonical_rows(training_inputs(table, columns, coded), target, weights)
     else:
         encoder, rows = _learn_columns(options, table, columns, task, target, weights, in_parts)
-    rows = _weighed(options, task, rows).with_lines(encoder.lines)
-    return _constrained(
+    rows = weighed(options, task, rows).with_lines(encoder.lines)
+    return constrained(
         Problem(
             options,
             columns,
@@ -243,7 +262,7 @@ def _learn_columns(
         rows = canonical_rows(training_inputs(table, columns, None), target, weights)
         if not (isinstance(sentinels, str) and rows.has_sentinels):
             encoder = plain_encoder([rows.moments], columns.names)
-            return bent(options, encoder, _weighed(options, task, rows)), rows
+            return bent(options, encoder, weighed(options, task, rows)), rows
     encoder = learn_encoder(
         table,
         weights.weight,
@@ -255,6 +274,7 @@ def _learn_columns(
         weights.counts,
         options.identifiers,
     )
+    encoder = with_codes(encoder, task)
     return encoder, canonical_rows(training_inputs(table, columns, encoder), target, weights)
 
 
@@ -332,8 +352,9 @@ def _read_blocks(
             reading.targets.n_rows,
         )
         target_names = table.target
-    rows = _weighed(options, task, reading.rows(encoder, task)).with_lines(encoder.lines)
-    return _constrained(
+    rows = weighed(options, task, reading.rows(with_codes(encoder, task), task))
+    rows = rows.with_lines(encoder.lines)
+    return constrained(
         Problem(
             options, columns, encoder, task, loss, rows, target_names=target_names, before=before
         )
@@ -372,7 +393,7 @@ def learn_from_sample(
         weights.counts,
         options.identifiers,
     )
-    return columns, encoder, task, loss
+    return columns, with_codes(encoder, task), task, loss
 
 
 def _learn_task(options: Options, y: Array, classes: Any) -> tuple[Task, Loss]:
@@ -419,7 +440,7 @@ def _task_again(options: Options, before: Model) -> tuple[Task, Loss]:
     return task, _checked_loss(options, loss, task)
 
 
-def _weighed(options: Options, task: Task, rows: Rows) -> Rows:
+def weighed(options: Options, task: Task, rows: Rows) -> Rows:
     """Return rows with the weights of their classes."""
     if options.class_weight is None:
         return rows
@@ -427,7 +448,7 @@ def _weighed(options: Options, task: Task, rows: Rows) -> Rows:
     return rows.weighed(class_weights(options.class_weight, task.classes, rows))
 
 
-def _constrained(problem: Problem) -> Problem:
+def constrained(problem: Problem) -> Problem:
     """Return the problem with its checked constraints."""
     signs, interactions = constraints_of(
         problem.options, problem.columns, problem.encoder, problem.task

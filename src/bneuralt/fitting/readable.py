@@ -53,6 +53,8 @@ STEP = 0.2
 RATIO = 0.7
 #: Largest loss of score that is accepted, where one standard error is more than that.
 MAX_LOST_SCORE = 0.015
+#: A larger loss than this, or than one standard error, gives a warning.
+MAX_LOSS_WITHOUT_WARNING = 0.01
 #: Folds of the cross-validation, and the largest number of rows of which all folds are held out;
 #: of more rows, only one is.
 FOLDS, MAX_ROWS_FOR_FOLDS = 5, 4_000
@@ -180,7 +182,7 @@ def _choose_size(
     mean, error = mean_scores(np.concatenate(by_row, axis=1), np.concatenate(weights))
     chosen = _smallest_good(mean, error[0])
     loss = mean[0] - mean[chosen]
-    if loss > error[0]:
+    if loss > min(error[0], MAX_LOSS_WITHOUT_WARNING):
         warn_user(
             f"n_weights='readable': a tree of {sizes[chosen - 1]} weights scores {loss:.3f} less "
             f"than the automatic one of {n_usual} weights in cross-validation ({mean[chosen]:.3f} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -113,11 +114,21 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
     }
     if sentinels:
         reasons["sentinels"] = f"rows: {len(sentinels)} columns"
-    return _completed(problem, automatic, {**reasons}, sentinels)
+    categories = options.categorical_features
+    if not (categories is None or isinstance(categories, str)):
+        reasons["categorical_features"] = "set"
+    if isinstance(categories, (str, Mapping)):  # what a list leaves open is found again
+        named = categories if isinstance(categories, Mapping) else {}
+        found = [j if names is None else names[j] for j in problem.encoder.with_means]
+        if found := [column for column in found if column not in named]:
+            categories = {**named, **dict.fromkeys(found, "means")}
+            reasons["categorical_features"] = "rows: many values"
+    learnt = {"sentinels": sentinels, "categorical_features": categories}
+    return _completed(problem, automatic, {**reasons}, learnt)
 
 
 def _completed(
-    problem: Problem, automatic: dict[str, Any], reasons: dict[str, str], sentinels: Any
+    problem: Problem, automatic: dict[str, Any], reasons: dict[str, str], learnt: dict[str, Any]
 ) -> Recipe:
     """Put automatic values in place of 'auto', in the parameters and their nested fields."""
     options = problem.options
@@ -150,8 +161,8 @@ def _completed(
             value = growth
         elif name == "training":
             value = training
-        elif name == "sentinels":
-            value = sentinels
+        elif name in learnt:
+            value = learnt[name]
         elif is_auto(value):
             value = automatic[name]
         values[name] = value
@@ -202,6 +213,7 @@ def may_try(problem: Problem, recipe: Recipe) -> bool:
     return (
         recipe.max_epochs >= MIN_EPOCHS_OF_TRIAL
         and (problem.before is None or options.is_forest)
+        and not problem.in_parts
         and not options.early_stopping
         and recipe.training.select is None
         and options.growth.output_activation == "linear"

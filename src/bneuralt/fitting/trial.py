@@ -19,12 +19,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from bneuralt._typing import FloatArray
+from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.linear import LinearFit, LinearPart, fit_path, most_leaves, refitted
 from bneuralt.fitting.plan import drawn_seed, plan_tree
 from bneuralt.fitting.problem import Problem
@@ -35,55 +37,33 @@ from bneuralt.fitting.splits import divided, fold_of_each
 from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.model import Recipe
 from bneuralt.model.scaling import fold
-from bneuralt.training import TrainingDiverged, TrainingResult, TrainingSettings
+from bneuralt.training import TrainingDiverged, TrainingResult
 from bneuralt.tree import mean_forward
 
 __all__ = ["CONSTANT_IS_AS_GOOD", "LINEAR_IS_AS_GOOD", "Trial", "run_trial"]
 
 
 class Trial(NamedTuple):
-    """What a trial chose.
-
-    Attributes
-    ----------
-    recipe : Recipe
-        With the chosen values.
-    linear : LinearPart or None
-    plan : TreeFit or None
-        The plan of a tree that is the mean of several, whose training has begun.
-    results : list of TrainingResult
-        The training of each of its starts.
-    """
+    """What a trial chose, and the mean of trees whose training it has begun."""
 
     recipe: Recipe
     linear: LinearPart | None = None
     plan: TreeFit | None = None
-    results: list[TrainingResult] = []  # noqa: RUF012  (never changed)
+    results: Sequence[TrainingResult] = ()  # of each start of the plan
 
 
 class TrialSize(NamedTuple):
-    """Size of a cross-validation.
-
-    Attributes
-    ----------
-    n_folds : int
-        Number of folds; each of the first `n_used` is held out once.
-    n_used : int
-    weights, epochs : float
-        Fractions of the usual numbers of weights and epochs.
-    n_trees : int
-        Number of trees of each fold.
-    """
+    """Size of a cross-validation: the first `n_used` of the folds are held out once."""
 
     n_folds: int
     n_used: int
-    weights: float
+    weights: float  # fractions of the usual numbers of weights and epochs
     epochs: float
-    n_trees: int = 1
+    n_trees: int = 1  # of each fold
 
 
 #: For trees, and for forests.
-OF_TREE = TrialSize(n_folds=4, n_used=2, weights=0.5, epochs=0.4, n_trees=1)
+OF_TREE = TrialSize(n_folds=4, n_used=2, weights=0.5, epochs=0.4)
 OF_FOREST = TrialSize(n_folds=4, n_used=4, weights=1.0, epochs=0.5, n_trees=2)
 #: From this number of rows on, two folds are enough.
 SUFFICIENT_ROWS, SUFFICIENT_FOLDS = 3_000, 2
@@ -118,27 +98,14 @@ CONSTANT_IS_AS_GOOD = "trial: a constant is as good on held-out rows"
 
 
 class HeldOut(NamedTuple):
-    """Outputs for held-out rows, fold after fold, as the loss reads them.
-
-    Attributes
-    ----------
-    loss : RowLoss
-    trees : array of shape (n_trees, n_columns, n_rows)
-    linear : array of shape (n_columns, n_rows) or None
-    weight : array of shape (n_rows,)
-        Its sum is 1 in each fold.
-    starts : list of int
-        First row of each fold.
-    n_rows : int
-        Number of rows before equal ones were merged.
-    """
+    """Outputs for held-out rows, fold after fold, as the loss reads them."""
 
     loss: RowLoss
-    trees: FloatArray
-    linear: FloatArray | None
-    weight: FloatArray
-    starts: list[int]
-    n_rows: int
+    trees: FloatArray  # of shape (n_trees, n_columns, n_rows)
+    linear: FloatArray | None  # of shape (n_columns, n_rows)
+    weight: FloatArray  # of each row; the sum is 1 in each fold
+    starts: list[int]  # the first row of each fold
+    n_rows: int  # before equal rows were merged
 
     def losses(self, outputs: FloatArray) -> FloatArray:
         """Return the loss of each row for outputs of shape (n_columns, n_rows)."""
@@ -212,6 +179,7 @@ def best_shares(held_out: HeldOut, trees: FloatArray, expected: Sequence[float])
     return Shares(float(shares[0]), float(shares[1:].sum()), float(found.fun), losses)
 
 
+@one_blas_thread()
 def run_trial(problem: Problem, recipe: Recipe) -> Trial:
     """Choose the shares of trees and linear part, and the use of ramps.
 
@@ -232,15 +200,14 @@ def run_trial(problem: Problem, recipe: Recipe) -> Trial:
     if growth.n_joined > 1:
         plan = plan_tree(problem, recipe, options.seed)
         size = size._replace(n_used=len(plan.starts))
-    if "ramp_fraction" in options.explicit:
-        if growth.ramp_fraction > 0.0:
-            return _Attempt(problem, recipe, FULL).chosen()
-        return _Attempt(problem, recipe, size, plan).chosen()
+    if growth.ramp_fraction > 0.0:
+        return _Attempt(problem, recipe, FULL).chosen()
     attempt = _Attempt(problem, recipe, size, plan)
     if attempt.is_constant:  # small trees may be too small for what there is to learn
         longer = _Attempt(problem, recipe, FULL)
         attempt = attempt if longer.is_constant else longer
-    if n_rows < MIN_ROWS_FOR_RAMPS or not problem.encoder.has_ramps or not attempt.learns_little:
+    may_begin_at_ramps = problem.encoder.has_ramps and "ramp_fraction" not in options.explicit
+    if not (may_begin_at_ramps and n_rows >= MIN_ROWS_FOR_RAMPS and attempt.learns_little):
         return attempt.chosen()
     reason = {"ramp_fraction": f"trial: lowers the loss by more than {GAIN:.0%}"}
     bent = recipe.replaced({"ramp_fraction": RAMP_FRACTION}, reason)
@@ -269,48 +236,38 @@ class _Attempt:
             if not problem.options.is_readable:
                 most = most_leaves(problem, recipe.n_weights)
             self.linear = fit_path(problem.with_rows(separate), folds, size.n_used, most)
-        fits = self._fits(parts, rng, size)
+        plans = iter(self._plans(parts[0][0], rng, size))
+        fits = [
+            replace(fit, rows=training.one_epoch().with_mean_weight_one())
+            for training, _ in parts
+            for fit in islice(plans, size.n_trees)
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
-            train_fits([fit for each in fits for fit in each], separate, problem.options.n_threads)
-        self.results = [fit.result for each in fits for fit in each]
+            train_fits(fits, separate, problem.options.n_threads)
+        self.results = [fit.result for fit in fits]
         self.is_complete = all(result.status == "completed" for result in self.results)
         self.held_out = self._outputs([held_out for _, held_out in parts])
         self.plain_fraction, self.shares = self._best()
 
-    def _fits(
-        self, parts: list[tuple[Rows, Rows]], rng: np.random.Generator, size: TrialSize
-    ) -> list[list[TreeFit]]:
-        """Return the trees of each fold.
+    def _plans(self, training: Rows, rng: np.random.Generator, size: TrialSize) -> list[TreeFit]:
+        """Return the trees of each fold, with shorter trainings than usual.
 
-        Folds have rows of their own, and the rest in common: trees, scaling and settings. With a
-        plan, each fold has one of its trees.
+        Folds have the same trees; with the plan of a mean, each fold has one of its trees.
         """
-        problem, recipe = self.problem, self.recipe
-        settings = _shortened(training_of(problem, recipe), size)
-        if self.plan is None:
-            plans = [self._plans(parts[0][0], rng, settings, size)] * size.n_used
-        else:
-            plans = [[replace(fit, settings=settings)] for fit in self.plan.each_start]
-        return [
-            [replace(fit, rows=training.one_epoch().with_mean_weight_one()) for fit in each]
-            for (training, _), each in zip(parts, plans, strict=True)
-        ]
-
-    def _plans(
-        self,
-        training: Rows,
-        rng: np.random.Generator,
-        settings: TrainingSettings,
-        size: TrialSize,
-    ) -> list[TreeFit]:
-        """Return trees with their training: fewer weights, epochs and moves than usual."""
         from bneuralt.fitting.forest import features_of_tree
 
         problem, recipe = self.problem.with_rows(training), self.recipe
+        usual = training_of(self.problem, recipe)
+        settings = usual.set_params(
+            max_epochs=max(1, round(size.epochs * usual.max_epochs)),
+            leaf_moves=min(usual.leaf_moves, LEAF_MOVES),
+        )
+        if self.plan is not None:
+            return [replace(fit, settings=settings) for fit in self.plan.each_start]
         if size.n_trees > 1:  # every second one without ramps, to compare them
             recipe = recipe.replaced({"plain_fraction": 0.5}, {})
-        return [
+        plans = [
             plan_tree(
                 problem,
                 recipe,
@@ -322,6 +279,7 @@ class _Attempt:
             )
             for place, seed in enumerate(rng.integers(2**31, size=size.n_trees).tolist())
         ]
+        return plans * size.n_used
 
     def _outputs(self, parts: list[Rows]) -> HeldOut:
         """Return the outputs of each fold for its held-out rows."""
@@ -420,11 +378,3 @@ class _Attempt:
         values["linear_share"] = round((1.0 - moved) * shares.linear, 3)
         values["linear_penalty"] = self.linear.part.penalty
         return values, reason
-
-
-def _shortened(usual: TrainingSettings, size: TrialSize) -> TrainingSettings:
-    """Return settings of fewer epochs and moves than usual."""
-    return usual.set_params(
-        max_epochs=max(1, round(size.epochs * usual.max_epochs)),
-        leaf_moves=min(usual.leaf_moves, LEAF_MOVES),
-    )

@@ -484,7 +484,8 @@ def read_setting(name: str, value: Any) -> Any:
         return tuple(value)
     if name == "sentinels" and _is_list_of_pairs(value):
         return {column: tuple(numbers) for column, numbers in value}
-    return dict(value) if name == "monotonic_cst" and _is_list_of_pairs(value) else value
+    is_dict = name in ("monotonic_cst", "categorical_features") and _is_list_of_pairs(value)
+    return dict(value) if is_dict and value else value
 
 
 #: Functions that read settings that are objects in JSON.

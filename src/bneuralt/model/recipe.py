@@ -13,11 +13,12 @@ __all__ = ["Recipe"]
 SHOWN = (
     *("n_estimators", "n_weights", "n_joined", "max_weights", "ramps", "ramp_fraction"),
     *("plain_fraction", "linear_share", "linear_penalty"),
-    *("sentinels", "loss", "max_epochs", "batch_size", "learning_rate", "weight_decay"),
+    *("categorical_features", "sentinels", "loss", "max_epochs", "batch_size"),
+    *("learning_rate", "weight_decay"),
     *("leaf_moves", "output_factor", "early_stopping"),
 )
 #: Values that mean that a step is left out, and are not shown unless they were set.
-UNUSED: tuple[Any, ...] = (None, False, 0.0, {})
+UNUSED: tuple[Any, ...] = (None, False, 0.0, {}, "from_dtype")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.arrays import one_blas_thread
 from bneuralt.shrinking.sizes import WEIGHTS, SizeUnit
 from bneuralt.shrinking.surgery import operate
 from bneuralt.training.losses import Loss
@@ -72,16 +71,10 @@ def prune(
         while size_of(current) > limit:
             excess = (size_of(current) - limit) * current.n_parameters / size_of(current)
             n_remove = min(max(1, round(step * current.n_parameters)), max(1, math.ceil(excess)))
-            with _libraries().limit(limits=1, user_api="blas"):  # matrices are small
+            with one_blas_thread():
                 smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
             if smaller.n_parameters >= current.n_parameters:
                 break  # nothing is left to remove
             current = simplify(refit(smaller, size_of(smaller) <= limit))
         trees.append(current)
     return trees
-
-
-@lru_cache(maxsize=1)
-def _libraries() -> ThreadpoolController:
-    """Return the controller of the loaded libraries, which takes 10 ms to find."""
-    return ThreadpoolController()

@@ -7,8 +7,10 @@ class with its first bytes: `open_file` finds the one that a file begins with.
 from __future__ import annotations
 
 import bz2
+import codecs
 import datetime as dt
 import gzip
+import hashlib
 import importlib
 import io
 import json
@@ -17,7 +19,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,15 +29,28 @@ import numpy as np
 
 from bneuralt._typing import Array
 from bneuralt.tables.cells import ObjectFrame
+from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import (
     CsvOptions,
     CsvParts,
     TableError,
+    column_names,
+    is_header,
     near_file,
     refuse_equal_names,
 )
 
-__all__ = ["FORMATS", "TableFile", "naming", "open_file", "open_files", "pyarrow", "slices"]
+__all__ = [
+    "FORMATS",
+    "MAX_EXPANSION",
+    "Content",
+    "TableFile",
+    "frame_of_batch",
+    "naming",
+    "open_file",
+    "open_files",
+    "pyarrow",
+]
 
 #: How compressed files begin, what opens them, and the program that tests them.
 COMPRESSED: dict[bytes, tuple[Callable[..., Any], str]] = {
@@ -43,6 +58,9 @@ COMPRESSED: dict[bytes, tuple[Callable[..., Any], str]] = {
     b"BZh": (bz2.open, "bunzip2"),
     b"\xfd7zXZ\x00": (lzma.open, "unxz"),
 }
+
+#: Bytes by which formats are recognised.
+BEGINNING = 1000
 
 #: A compressed file may become this many times as large; larger ones are taken for bombs.
 MAX_EXPANSION = 400
@@ -71,27 +89,110 @@ def pyarrow(module: str = "") -> Any:
 
 
 @contextmanager
-def naming(place: str) -> Iterator[None]:
-    """Name the file in errors of its reader."""
+def naming(place: str, program: str = "") -> Iterator[None]:
+    """Name the file in errors of its reader, and the program that tests a compressed one."""
     try:
         yield
     except (TableError, FileNotFoundError, PermissionError, ImportError):
         raise
     except DAMAGED as error:
-        text = " ".join(str(error).split())
-        raise TableError(
-            f"{place}: cannot be read, it may be damaged or incomplete: {text:.300}"
-        ) from None
+        if program and isinstance(error, (OSError, EOFError, lzma.LZMAError, zlib.error)):
+            problem = f"cannot be decompressed; test it with {program} -t."
+        else:
+            text = " ".join(str(error).split())
+            problem = f"cannot be read, it may be damaged or incomplete: {text:.300}"
+        raise TableError(f"{place}: {problem}") from None
 
 
-def slices(batches: Iterable[Any], n_rows: int) -> Iterator[tuple[Any, int]]:
-    """Yield the rows of record batches as small tables, with the position of their first row."""
-    table, first_row = pyarrow().Table, 0
-    for batch in batches:
-        for start in range(0, batch.num_rows, n_rows):
-            part = table.from_batches([batch.slice(start, n_rows)])
-            yield part, first_row
-            first_row += part.num_rows
+class _Limited:
+    """A stream that ends with an error where a compressed file expands too far."""
+
+    def __init__(self, stream: Any, file: Any, path: str, size: int) -> None:
+        self._stream, self._file, self._path = stream, file, path
+        self._left = max(2**20, MAX_EXPANSION * size)
+
+    def read(self, n: int = -1) -> bytes:
+        """Read bytes."""
+        data: bytes = self._stream.read(min(n, self._left + 1) if n >= 0 else self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise TableError(
+                f"{self._path}: expands to more than {MAX_EXPANSION} times its size "
+                "(bneuralt.tables.block_files.MAX_EXPANSION); decompress it first if that is right."
+            )
+        return data
+
+    def __enter__(self) -> _Limited:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stream.close()
+        self._file.close()
+
+
+class Content:
+    """The bytes of a file, decompressed.
+
+    Parameters
+    ----------
+    path : str
+    data : bytes, optional
+        The bytes, instead of those of the file.
+
+    Attributes
+    ----------
+    beginning : bytes
+        The first bytes.
+    size : int
+        Number of bytes of the file.
+    is_file : bool
+        Whether the bytes are those of the file as it is, which libraries can open.
+    program : str
+        What tests the file, if it is compressed.
+    """
+
+    def __init__(self, path: str, data: bytes | None = None) -> None:
+        self.path, self.data = path, data
+        self._opener: Callable[..., Any] | None = None
+        self.program = ""
+        try:
+            if data is None and not os.path.isfile(path):  # a pipe can be read once
+                self.data = Path(path).read_bytes()
+            self.size = os.path.getsize(path) if self.data is None else len(self.data)
+            self.beginning = self.read(BEGINNING)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{path}: no such file.{near_file(Path(path))}") from None
+        except IsADirectoryError:
+            raise TableError(f"{path}: is a folder, not a file.") from None
+        except OSError as error:
+            raise TableError(f"{path}: cannot be read: {error.strerror or error}.") from None
+        for start, (opener, program) in COMPRESSED.items():
+            if self.beginning.startswith(start):
+                self._opener, self.program = opener, program
+                with naming(path, program):
+                    self.beginning = self.read(BEGINNING)
+        self.is_file = self.data is None and not self.program
+
+    def _stored(self) -> Any:
+        return open(self.path, "rb") if self.data is None else io.BytesIO(self.data)
+
+    def open(self) -> Any:
+        """Open the bytes as a stream."""
+        file = self._stored()
+        if self._opener is None:
+            return file
+        return _Limited(self._opener(file), file, self.path, self.size)
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        """Return the first bytes, by default all."""
+        with self.open() as stream:
+            data: bytes = stream.read(n_bytes)
+        return data
+
+    def sha256(self) -> str:
+        """Return the checksum of the file as it is stored."""
+        with self._stored() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,42 +201,43 @@ class TableFile:
 
     Attributes
     ----------
-    path : str
-        For messages.
+    content : Content
     names : list of str
         Names of the columns.
     types : dict
         The types of the columns of formats that have some.
     has_header : bool
         Whether the names come from the file.
-    data : bytes or None
-        The content, if it is not read from the path: of the standard input, and of files of
-        formats that are read as a whole.
     options : CsvOptions
     """
 
-    path: str
+    content: Content
     names: list[str] = field(default_factory=list)
     types: dict[str, Any] = field(default_factory=dict)
     has_header: bool = True
-    data: bytes | None = None
     options: CsvOptions = field(default_factory=CsvOptions)
 
     beginnings: ClassVar[tuple[bytes, ...]] = ()
     title: ClassVar[str] = ""
 
+    @property
+    def path(self) -> str:
+        """Name of the file, for messages."""
+        return self.content.path
+
     @classmethod
-    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
-        """Find out the columns of a file; None if it has none."""
+    def accepts(cls, beginning: bytes) -> bool:
+        """Return whether a file may be of this format."""
+        return beginning.startswith(cls.beginnings)
+
+    @classmethod
+    def open(cls, content: Content, options: CsvOptions) -> TableFile | None:
+        """Find out the columns of a file; None if it is of another format."""
         raise NotImplementedError
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
-        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[Frame]:
+        """Yield some columns of all rows, of about `n_rows` rows at a time if that is possible."""
         raise NotImplementedError
-
-    def stream(self) -> Any:
-        """Open the file as bytes."""
-        return open(self.path, "rb") if self.data is None else io.BytesIO(self.data)
 
 
 def open_file(
@@ -155,37 +257,16 @@ def open_file(
     TableError
         It is damaged, or of a format that cannot be read.
     """
-    options = options or CsvOptions()
-    beginning = _beginning(path) if data is None else data[:1000]
-    if not beginning:
+    content = Content(path, data)
+    if not content.beginning:
         return None
-    for form in FORMATS:
-        if beginning.startswith(form.beginnings):
-            with naming(path):
-                return form.open(path, data, options)
-    with naming(path):
-        if beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
-            content = _content(path) if data is None else data
-            records = _json_records(content, path)
-            if records is not None:
-                return JsonFile.of(path, records, data)
-        return CsvFile.open(path, data, options)
-
-
-def _beginning(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(1000)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file.{near_file(Path(path))}") from None
-    except IsADirectoryError:
-        raise TableError(f"{path}: is a folder, not a file.") from None
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read: {error.strerror or error}.") from None
-
-
-def _content(path: str) -> bytes:
-    return Path(path).read_bytes()
+    with naming(path, content.program):
+        opened = (
+            form.open(content, options or CsvOptions())
+            for form in FORMATS
+            if form.accepts(content.beginning)
+        )
+        return next(file for file in opened if file is not None)
 
 
 def open_files(paths: Sequence[str], options: CsvOptions | None = None) -> list[TableFile]:
@@ -246,22 +327,22 @@ class ArrowFile(TableFile):
     """A file that Arrow reads."""
 
     @classmethod
-    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+    def open(cls, content: Content, options: CsvOptions) -> TableFile | None:
         """Read the schema of a file."""
+        path = content.path
         try:
             arrow = pyarrow()
         except ImportError:
             raise TableError(
                 f"{path}: is a {cls.title} file, which needs pyarrow: {_EXTRA}"
             ) from None
-        file = cls(path, data=data)
         try:
-            with file.reader() as reader:
+            with cls(content).reader() as reader:
                 types = _types(cls.schema(reader), path)
         except (arrow.ArrowException, OSError) as error:
             text = " ".join(str(error).split())
             raise TableError(f"{path}: cannot be read as a {cls.title} file: {text:.300}") from None
-        return cls(path, list(types), dict(types), data=data)
+        return cls(content, list(types), types)
 
     @contextmanager
     def reader(self) -> Iterator[Any]:
@@ -277,10 +358,15 @@ class ArrowFile(TableFile):
         """Yield record batches."""
         raise NotImplementedError
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
-        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[Frame]:
+        """Yield some columns of all rows."""
         with self.reader() as reader:
-            yield from slices(self.batches(reader, list(columns), n_rows), n_rows)
+            yield from map(frame_of_batch, self.batches(reader, list(columns), n_rows))
+
+
+def frame_of_batch(batch: Any) -> Frame:
+    """Return a record batch of Arrow as a table."""
+    return DataFrame(pyarrow().Table.from_batches([batch]))
 
 
 def _types(schema: Any, path: str) -> dict[str, Any]:
@@ -299,7 +385,8 @@ class ParquetFile(ArrowFile):
     @contextmanager
     def reader(self) -> Iterator[Any]:
         """Open the file."""
-        source = self.path if self.data is None else pyarrow().BufferReader(self.data)
+        content = self.content
+        source = content.path if content.is_file else pyarrow().BufferReader(content.read())
         # Buffered, so that a column of a large group of rows is not read as a whole.
         with pyarrow(".parquet").ParquetFile(source, pre_buffer=False, buffer_size=2**20) as file:
             yield file
@@ -324,9 +411,11 @@ class FeatherFile(ArrowFile):
     @contextmanager
     def reader(self) -> Iterator[Any]:
         """Open the file."""
-        is_file = self.data is None
-        source = pyarrow().OSFile(self.path) if is_file else pyarrow().BufferReader(self.data)
-        with source:
+        arrow, content = pyarrow(), self.content
+        is_file = content.is_file
+        with (
+            arrow.OSFile(content.path) if is_file else arrow.BufferReader(content.read()) as source
+        ):
             yield pyarrow(".ipc").open_file(source)
 
     def batches(self, reader: Any, columns: list[str], n_rows: int) -> Iterator[Any]:
@@ -341,11 +430,10 @@ class OldFeatherFile(TableFile):
     beginnings = (b"FEA1", b"\xd0\xcf\x11\xe0")
 
     @classmethod
-    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+    def open(cls, content: Content, options: CsvOptions) -> TableFile | None:
         """Refuse the file."""
-        with open(path, "rb") if data is None else io.BytesIO(data) as stream:
-            is_feather = stream.read(4) == b"FEA1"
-        if is_feather:
+        path = content.path
+        if content.beginning.startswith(b"FEA1"):
             raise TableError(
                 f"{path}: is a Feather file of version 1, which cannot be read in blocks; write it "
                 "again as version 2, or as Parquet."
@@ -356,105 +444,28 @@ class OldFeatherFile(TableFile):
 # -- CSV ----------------------------------------------------------------------------------
 
 
-class _Limited:
-    """A stream that ends with an error where a compressed file expands too far."""
-
-    def __init__(self, stream: Any, file: Any, path: str, size: int) -> None:
-        self._stream, self._file, self._path = stream, file, path
-        self._left = max(2**20, MAX_EXPANSION * size)
-
-    def read(self, n: int = -1) -> bytes:
-        """Read bytes."""
-        data: bytes = self._stream.read(min(n, self._left + 1) if n >= 0 else self._left + 1)
-        self._left -= len(data)
-        if self._left < 0:
-            raise TableError(
-                f"{self._path}: expands to more than {MAX_EXPANSION} times its size "
-                "(bneuralt.tables.block_files.MAX_EXPANSION); decompress it first if that is right."
-            )
-        return data
-
-    def __enter__(self) -> _Limited:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._stream.close()
-        self._file.close()
-
-
 class CsvFile(TableFile):
-    """A CSV file, which may be compressed."""
+    """A CSV file."""
+
+    title = "CSV"
 
     @classmethod
-    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+    def accepts(cls, beginning: bytes) -> bool:
+        """Return that any text may be CSV."""
+        return True
+
+    @classmethod
+    def open(cls, content: Content, options: CsvOptions) -> TableFile | None:
         """Find out the form of a file from its first rows."""
-        file = cls(path, data=data, options=options)
-        with file.stream() as stream:
-            parts = CsvParts(stream, path, options)
-            return cls(path, parts.names, {}, parts.has_header, data, options)
+        with content.open() as stream:
+            parts = CsvParts(stream, content.path, options)
+            return cls(content, parts.names, {}, parts.has_header, options)
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
-        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
-        first_row = 0
-        with naming(self.path), self.stream() as stream:
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[Frame]:
+        """Yield some columns of all rows."""
+        with self.content.open() as stream:
             for part in CsvParts(stream, self.path, self.options):
-                chosen = part.select(columns)
-                for start in range(0, len(chosen), n_rows):
-                    piece = chosen.take(slice(start, start + n_rows))
-                    yield piece, first_row
-                    first_row += len(piece)
-
-
-class CompressedFile(CsvFile):
-    """A compressed file of text."""
-
-    beginnings = tuple(COMPRESSED)
-
-    @classmethod
-    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
-        """Find out the form of the text."""
-        file = cls(path, data=data, options=options)
-        try:
-            with file.stream() as stream:
-                beginning = stream.read(1000)
-            if beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
-                with file.stream() as stream:
-                    records = _json_records(stream.read(), path)
-                if records is not None:
-                    return JsonFile.of(path, records, data)
-            if any(beginning.startswith(form.beginnings) for form in FORMATS if form.beginnings):
-                with file.stream() as stream:
-                    return open_file(path, options, stream.read())
-            return super().open(path, data, options) if beginning else None
-        except (OSError, EOFError, lzma.LZMAError, zlib.error):
-            raise TableError(
-                f"{path}: cannot be decompressed; test it with {file._program} -t."
-            ) from None
-
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
-        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
-        try:
-            yield from super().pieces(columns, n_rows)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error):
-            raise TableError(
-                f"{self.path}: cannot be decompressed; test it with {self._program} -t."
-            ) from None
-
-    @property
-    def _opener(self) -> tuple[Callable[..., Any], str]:
-        with super().stream() as stream:
-            beginning = stream.read(8)
-        return next(entry for start, entry in COMPRESSED.items() if beginning.startswith(start))
-
-    @property
-    def _program(self) -> str:
-        return self._opener[1]
-
-    def stream(self) -> Any:
-        """Open the text."""
-        size = os.path.getsize(self.path) if self.data is None else len(self.data)
-        file = super().stream()
-        return _Limited(self._opener[0](file), file, self.path, size)
+                yield part.select(columns)
 
 
 # -- tables of objects --------------------------------------------------------------------
@@ -466,25 +477,31 @@ class ObjectFile(TableFile):
 
     frame: Any = None
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
-        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
-        chosen = self.frame.select(columns)
-        for start in range(0, len(chosen), n_rows):
-            yield chosen.take(slice(start, start + n_rows)), start
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[Frame]:
+        """Yield some columns of all rows."""
+        yield self.frame.select(columns)
 
 
 class JsonFile(ObjectFile):
     """JSON: a list of objects, or one object on each line."""
 
+    title = "JSON"
+
     @classmethod
-    def of(
-        cls, path: str, records: list[tuple[int, dict[str, Any]]], data: bytes | None
-    ) -> JsonFile:
-        """Return the table of some records, each with the number of its line."""
+    def accepts(cls, beginning: bytes) -> bool:
+        """Return whether a text begins as JSON does."""
+        return beginning.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")
+
+    @classmethod
+    def open(cls, content: Content, options: CsvOptions) -> TableFile | None:
+        """Read the file."""
+        records = _json_records(content.read(), content.path)
+        if records is None:
+            return None
         names = list(dict.fromkeys(name for _, record in records for name in record))
         columns = [_objects([record.get(name) for _, record in records]) for name in names]
         lines = np.array([line for line, _ in records], dtype=np.int64)
-        return cls(path, names, data=data, frame=ObjectFrame(names, columns, lines))
+        return cls(content, names, frame=ObjectFrame(names, columns, lines))
 
 
 def _objects(values: list[Any]) -> Array:
@@ -549,14 +566,15 @@ def _checked_records(
 class Workbook(ObjectFile):
     """The first sheet of an Excel workbook."""
 
+    title = "workbook"
     beginnings = (b"PK\x03\x04",)
 
     @classmethod
-    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+    def open(cls, content: Content, options: CsvOptions) -> TableFile | None:
         """Read the sheet."""
-        content = _content(path) if data is None else data
+        path, data = content.path, content.read()
         try:
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 is_workbook = "xl/workbook.xml" in archive.namelist()
                 size = sum(entry.file_size for entry in archive.infolist())
         except zipfile.BadZipFile:
@@ -565,7 +583,7 @@ class Workbook(ObjectFile):
             raise TableError(
                 f"{path}: is a zip file or a damaged workbook; save the table as CSV first."
             )
-        if size > max(2**26, MAX_EXPANSION * len(content)):
+        if size > max(2**26, MAX_EXPANSION * content.size):
             raise TableError(
                 f"{path}: expands to more than {MAX_EXPANSION} times its size "
                 "(bneuralt.tables.block_files.MAX_EXPANSION); save it as CSV."
@@ -577,21 +595,20 @@ class Workbook(ObjectFile):
                 f"{path}: is an Excel workbook, which needs openpyxl: {_EXTRA}"
             ) from None
         try:
-            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
             rows = list(enumerate(map(list, book.worksheets[0].iter_rows(values_only=True)), 1))
         except DAMAGED as error:
             raise TableError(
                 f"{path}: cannot be read as a workbook: {error}; save it as CSV."
             ) from None
-        return cls.of(path, [(i, row) for i, row in rows if _is_filled(row)], options, data)
+        return cls.of(content, [(i, row) for i, row in rows if _is_filled(row)], options)
 
     @classmethod
     def of(
-        cls, path: str, rows: list[tuple[int, list[Any]]], options: CsvOptions, data: bytes | None
+        cls, content: Content, rows: list[tuple[int, list[Any]]], options: CsvOptions
     ) -> Workbook:
         """Return the table of some rows, each with its number in the sheet."""
-        from bneuralt.tables.csv_files import column_names, is_header
-
+        path = content.path
         if not rows:
             raise TableError(f"{path}: the file is empty.")
         # Formatted cells without values widen the rows.
@@ -605,7 +622,7 @@ class Workbook(ObjectFile):
             raise TableError(f"{path}: there are no rows below the header.")
         columns = [_objects(list(column)) for column in zip(*cells[int(header) :], strict=True)]
         frame = ObjectFrame(names, columns, lines)
-        return cls(path, names, has_header=header, data=data, frame=frame)
+        return cls(content, names, has_header=header, frame=frame)
 
 
 def _exact(cell: Any) -> Any:
@@ -620,11 +637,12 @@ def _is_filled(row: list[Any]) -> bool:
     return any(cell is not None for cell in row)
 
 
-#: Formats with characteristic first bytes; all other files are JSON or CSV.
+#: All formats; a file is read by the first that accepts its beginning and can open it.
 FORMATS: tuple[type[TableFile], ...] = (
     ParquetFile,
     FeatherFile,
     OldFeatherFile,
     Workbook,
-    CompressedFile,
+    JsonFile,
+    CsvFile,
 )

@@ -183,7 +183,7 @@ class TableSummary:
         self._weight_sum, self._is_whole = 0.0, True
         self._is_category, self._n_rows = list(is_category), n_rows
         self._limit = np.uint64(2**64 - 1)
-        self._parts: list[tuple[Array, list[Column], Array, FloatArray]] = []
+        self._parts: list[tuple[Array, list[Column], Array, FloatArray, IntArray]] = []
 
     def add(
         self,
@@ -214,7 +214,7 @@ class TableSummary:
             A column is of another kind than before, or has infinite numbers.
         """
         hashes = row_hashes(0, start, len(frame))
-        positions = np.arange(first_row, first_row + len(frame))
+        positions = np.arange(len(frame))
         if not weight.all():
             used = np.flatnonzero(weight)
             frame, hashes, positions = frame.take(used), hashes[used], positions[used]
@@ -228,10 +228,11 @@ class TableSummary:
             column = frame.columns[j]
             if self._is_category[j] and column.kind == "number":
                 column = replace(column.as_text(), is_category=True)
-            column = summary.add(column, weight, place, positions)
+            column = summary.add(column, weight, place, first_row + positions)
             columns.append(_trimmed(column.take(rows)))
         if rows.size:
-            self._parts.append((hashes[rows], columns, target[rows], weight[rows]))
+            places = start + positions[rows]
+            self._parts.append((hashes[rows], columns, target[rows], weight[rows], places))
         if sum(len(part[0]) for part in self._parts) > 2 * self._n_rows:
             self._compact()
 
@@ -247,11 +248,12 @@ class TableSummary:
         return self
 
     def _compact(self) -> None:
-        """Keep the rows with the lowest hashes."""
-        hashes, targets, weights = (
-            np.concatenate([part[i] for part in self._parts]) for i in (0, 2, 3)
+        """Keep the rows with the lowest hashes, in their order in the table."""
+        hashes, targets, weights, places = (
+            np.concatenate([part[i] for part in self._parts]) for i in (0, 2, 3, 4)
         )
         lowest: IntArray = np.argsort(hashes, kind="stable")[: self._n_rows]
+        lowest = lowest[np.argsort(places[lowest])]
         columns = [
             _trimmed(joined(list(parts), summary.kind).take(lowest))
             for summary, *parts in zip(
@@ -259,8 +261,9 @@ class TableSummary:
             )
         ]
         if lowest.size == self._n_rows:
-            self._limit = hashes[lowest[-1]]
-        self._parts = [(hashes[lowest], columns, targets[lowest], weights[lowest])]
+            self._limit = hashes[lowest].max()
+        kept = columns, targets[lowest], weights[lowest], places[lowest]
+        self._parts = [(hashes[lowest], *kept)]
 
     def learning_rows(self) -> tuple[Frame, Array, FloatArray, FloatArray]:
         """Return rows that show all values of the table, with targets, weights and counts.
@@ -268,7 +271,7 @@ class TableSummary:
         Values that no row of the sample has are put into copies of rows of the sample.
         """
         self._compact()
-        ((_, columns, target, weight),) = self._parts
+        ((_, columns, target, weight, _),) = self._parts
         is_count = self._is_whole and self._weight_sum <= MAX_COPIES_PER_ROW * self.total
         unit = 1.0 if is_count else self._weight_sum / self.total  # the mean weight
         weight = weight / unit * (self.total / weight.size)

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bneuralt._typing import Array
 from bneuralt.tables import frames
-from bneuralt.tables.block_files import TableFile, naming, open_files, slices
+from bneuralt.tables.block_files import TableFile, frame_of_batch, naming, open_files
+from bneuralt.tables.columns import DataFrame, Frame
 from bneuralt.tables.csv_files import CsvOptions, near_file
+from bneuralt.tables.targets import natural_target
 
-__all__ = ["SOURCES", "FileSource", "Piece", "Source", "matching_files", "open_source"]
+__all__ = ["SOURCES", "Block", "FileSource", "Source", "matching_files", "open_source"]
 
 #: Endings of the names of files that are read from a folder.
 ENDINGS = (
@@ -25,21 +28,45 @@ ENDINGS = (
 )
 
 
-class Piece(NamedTuple):
-    """Some neighbouring rows of a source.
+class Block(NamedTuple):
+    """Neighbouring rows of a table.
 
     Attributes
     ----------
-    frame : data frame of pandas, polars or Arrow, or a `bneuralt.tables.columns.Frame`
+    frame : Frame
+        The columns that were asked for.
     place : str
-        The file, or the position of a frame in a series.
+        Where the rows are from, for messages: a file, or the position of a frame in a series.
     first_row : int
-        Position of the first of these rows in the file.
+        Position of the first row in this place.
+    start : int
+        Position of the first row in the whole table.
     """
 
-    frame: Any
-    place: str
-    first_row: int
+    frame: Frame
+    place: str = "the table"
+    first_row: int = 0
+    start: int = 0
+
+    def columns(self, names: Sequence[str]) -> Frame:
+        """Return some columns as numbers, texts or dates."""
+        return self.frame.select(names).typed()
+
+    def array(self, name: str) -> Array:
+        """Return one column as an array."""
+        if isinstance(self.frame, DataFrame):
+            return self.frame.natural(name)
+        return natural_target(self.frame.select([name]).columns[0])
+
+
+def pieces_of(tables: Iterable[Frame], place: str, n_rows: int) -> Iterator[Block]:
+    """Yield the rows of one place, at most `n_rows` at a time."""
+    first_row = 0
+    for table in tables:
+        for start in range(0, len(table), n_rows):
+            part = table.take(slice(start, start + n_rows))
+            yield Block(part, place, first_row)
+            first_row += len(part)
 
 
 class Source:
@@ -58,7 +85,7 @@ class Source:
         """Return whether an object is of this kind."""
         raise NotImplementedError
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield some columns of all rows, each piece of at most `n_rows` rows."""
         raise NotImplementedError
 
@@ -98,12 +125,11 @@ class FileSource(Source):
         is_list = isinstance(source, (list, tuple)) and len(source) > 0
         return _is_path(source) or (is_list and all(map(_is_path, source)))
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield the rows of all files."""
         for file in self.files:
-            with naming(file.path):
-                for part, first_row in file.pieces(columns, n_rows):
-                    yield Piece(part, file.path, first_row)
+            with naming(file.path, file.content.program):
+                yield from pieces_of(file.frames(columns, n_rows), file.path, n_rows)
 
 
 def matching_files(pattern: str) -> list[str]:
@@ -142,7 +168,7 @@ class DatasetSource(Source):
         """Return whether an object is a dataset of Arrow."""
         return hasattr(source, "get_fragments") and hasattr(source, "schema")
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield the rows of all fragments."""
         for i, fragment in enumerate(self._dataset.get_fragments()):
             place = getattr(fragment, "path", None) or f"fragment {i}"
@@ -154,8 +180,7 @@ class DatasetSource(Source):
                     batch_readahead=1,
                     fragment_readahead=1,
                 )
-                for part, first_row in slices(batches, n_rows):
-                    yield Piece(part, place, first_row)
+                yield from pieces_of(map(frame_of_batch, batches), place, n_rows)
 
 
 class FrameSource(Source):
@@ -173,34 +198,31 @@ class FrameSource(Source):
         first = next(iter(self._series), None)
         if first is None:
             raise ValueError("source has no frames: it needs at least one")
-        self.names = [str(name) for name in frames.frame_names(_frame(first, 0))]
+        self.names = list(_frame(first, 0).names or ())
 
     @classmethod
     def accepts(cls, source: Any) -> bool:
         """Return whether an object is a data frame, or can be iterated over."""
         return isinstance(source, Iterable) or frames.is_data_frame(frames.known_frame(source))
 
-    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Block]:
         """Yield the rows of all frames."""
         for i, item in enumerate(self._series):
             frame, place = _frame(item, i), f"frame {i}"
-            positions = {str(name): j for j, name in enumerate(frames.frame_names(frame))}
-            absent = next((name for name in columns if name not in positions), None)
+            absent = next((name for name in columns if name not in (frame.names or ())), None)
             if absent is not None:
                 raise ValueError(f"{place} has no column {absent!r}, which frame 0 has")
-            chosen = frames.select_columns(frame, [positions[name] for name in columns])
-            for start in range(0, len(chosen), n_rows):
-                yield Piece(frames.slice_rows(chosen, start, start + n_rows), place, start)
+            yield from pieces_of([frame.select(columns)], place, n_rows)
 
 
-def _frame(frame: Any, i: int) -> Any:
+def _frame(frame: Any, i: int) -> DataFrame:
     frame = frames.known_frame(frame)
     if not frames.is_data_frame(frame):
         raise TypeError(
             f"source has a {type(frame).__name__} as its frame {i}: every item must be a data "
             "frame of pandas, polars or Arrow"
         )
-    return frame
+    return DataFrame(frame)
 
 
 #: All kinds of sources; an object is read by the first that accepts it.

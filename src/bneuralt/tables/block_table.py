@@ -9,17 +9,15 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.tables import frames
-from bneuralt.tables.block_sources import Source, open_source
-from bneuralt.tables.columns import ArrowFrame, Frame, columns_frame
+from bneuralt.tables.block_sources import Block, Source, open_source
+from bneuralt.tables.cells import concatenated
 from bneuralt.tables.csv_files import near, quoted
 from bneuralt.tables.row_hashes import row_hashes
-from bneuralt.tables.targets import natural_target
 
 __all__ = ["BLOCK_SHARE", "Block", "BlockTable", "bytes_of", "open_table", "read_ahead"]
 
@@ -34,52 +32,6 @@ LEAST_MEMORY = 2**20
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-
-
-class Block(NamedTuple):
-    """Neighbouring rows of a table.
-
-    Attributes
-    ----------
-    frame : data frame of pandas, polars or Arrow
-        The columns that were asked for.
-    place : str
-        Where the rows are from, for messages.
-    first_row : int
-        Position of the first row in this place.
-    start : int
-        Position of the first row in the whole table.
-    """
-
-    frame: Any
-    place: str
-    first_row: int
-    start: int
-
-    def columns(self, names: Sequence[str]) -> Frame:
-        """Return some columns as numbers, texts or dates."""
-        positions = {str(name): j for j, name in enumerate(frames.frame_names(self.frame))}
-        chosen = frames.select_columns(self.frame, [positions[name] for name in names])
-        if frames.is_arrow(chosen):
-            return ArrowFrame.of(chosen)
-        return columns_frame(chosen)
-
-    def raw(self, name: str) -> Any:
-        """Return the values of a column as the source has them."""
-        if isinstance(self.frame, Frame):
-            return self.frame.raw(name)  # type: ignore[attr-defined]
-        positions = {str(n): j for j, n in enumerate(frames.frame_names(self.frame))}
-        return frames.as_list(frames.columns_of(self.frame)[positions[name]])
-
-    def array(self, name: str) -> Array:
-        """Return one column as an array."""
-        if isinstance(self.frame, Frame):
-            return natural_target(self.frame.select([name]).columns[0])
-        positions = {str(n): j for j, n in enumerate(frames.frame_names(self.frame))}
-        column = frames.columns_of(self.frame)[positions[name]]
-        if frames.has_categories(column) and frames.is_arrow(self.frame):
-            column = column.cast(column.type.value_type)
-        return np.asarray(column)
 
 
 @dataclass(frozen=True)
@@ -139,18 +91,17 @@ class BlockTable:
             raise ValueError("the table has no rows: at least one is needed")
         # Numbers are read as float64, and texts as positions.
         least = 8 * (len(self.names) + len(self.target))
-        return max(least, frames.n_bytes(first.frame) / max(1, len(first.frame)))
+        return max(least, first.frame.nbytes / max(1, len(first.frame)))
 
     def _pieces(self, columns: Sequence[str], n_rows: int) -> Generator[Block, None, None]:
         start = 0
-        for frame, place, first_row in self.source.pieces(columns, n_rows):
-            n = len(frame)
+        for piece in self.source.pieces(columns, n_rows):
+            frame, n = piece.frame, len(piece.frame)
             if self._divisions and n:
                 has_row = [division.has_row(start, n) for division in self._divisions]
-                rows = np.flatnonzero(np.all(has_row, axis=0))
-                frame = frames.take_rows(frame, rows)
+                frame = frame.take(np.flatnonzero(np.all(has_row, axis=0)))
             if len(frame):
-                yield Block(frame, place, first_row, start)
+                yield piece._replace(frame=frame, start=start)
             start += n
 
     @property
@@ -183,7 +134,7 @@ class BlockTable:
         if not parts:
             raise ValueError("the table has no rows: at least one is needed")
         place = parts[0].place if len(parts) == 1 else "the table"
-        return Block(frames.concatenated([block.frame for block in parts]), place, 0, 0)
+        return Block(concatenated([block.frame for block in parts]), place)
 
     def select(self, columns: Sequence[str]) -> BlockTable:
         """Return the table with these columns, in this order, beside the target."""
@@ -239,12 +190,11 @@ class BlockTable:
         parts, size = [], 0
         with closing(self._pieces([*self.names, *self.target], n_rows)) as blocks:
             for block in blocks:
-                parts.append(frames.slice_rows(block.frame, 0, n_rows - size))
+                parts.append(block.frame.take(slice(0, n_rows - size)))
                 size += len(parts[-1])
                 if size >= n_rows:
                     break
-        rows = frames.concatenated(parts)
-        return rows.to_arrow() if isinstance(rows, Frame) else rows
+        return concatenated(parts).as_data_frame()
 
     def _check(self, columns: Iterable[str]) -> None:
         _check_columns(columns, self.source.names)

@@ -13,6 +13,8 @@ from bneuralt import _core
 from bneuralt._typing import Array, IntArray
 from bneuralt.tables.columns import (
     Column,
+    Columns,
+    DataFrame,
     Frame,
     NumberBlockFrame,
     label_of,
@@ -20,10 +22,9 @@ from bneuralt.tables.columns import (
     stands_for_missing,
     text_column,
 )
-from bneuralt.tables.frames import as_list, columns_of, frame_names
 from bneuralt.tables.number_texts import WORDS, are_codes
 
-__all__ = ["CellFrame", "Cells", "ObjectFrame"]
+__all__ = ["CellFrame", "Cells", "ObjectFrame", "concatenated"]
 
 #: Most columns of text are recognised by this many cells.
 FIRST_CELLS = 1000
@@ -104,21 +105,6 @@ class Cells:
         return [text for text in self.coded[1] if not stands_for_missing(text)]
 
 
-class _Columns(Sequence[Column]):
-    """The columns of a table, each typed when it is used."""
-
-    def __init__(self, read: Any, n_columns: int) -> None:
-        self._read, self._n_columns = read, n_columns
-
-    def __len__(self) -> int:
-        return self._n_columns
-
-    def __getitem__(self, j: Any) -> Any:
-        if isinstance(j, slice):
-            return [self[i] for i in range(*j.indices(len(self)))]
-        return self._read(range(len(self))[j])
-
-
 class CellFrame(Frame):
     """Rows of a CSV file; see `bneuralt.tables.csv_files`.
 
@@ -142,7 +128,7 @@ class CellFrame(Frame):
         encoding: str = "utf-8",
         decimal: str | None = None,
     ) -> None:
-        super().__init__(_Columns(self.column, starts.shape[1]), list(names), decimal)
+        super().__init__(Columns(self.column, starts.shape[1]), list(names), decimal)
         vars(self).update(data=data, starts=starts, ends=ends, lines=lines, encoding=encoding)
 
     data: Array
@@ -198,13 +184,7 @@ class CellFrame(Frame):
         """Return the table with all columns read: those of numbers are one array."""
         columns = list(self.columns)
         is_number = [column.kind == "number" for column in columns]
-        numbers = np.empty((len(self), sum(is_number)), order="F")
-        values = [column.values for column in columns if column.kind == "number"]
-        for place, column in enumerate(values):
-            numbers[:, place] = column
-        others = [None if column.kind == "number" else column for column in columns]
-        cells = [column.cells for column in columns]
-        return NumberBlockFrame.of(numbers, others, list(self.names or ()), cells, self.decimal)
+        return NumberBlockFrame.of(columns, is_number, self.names, self.decimal)
 
     @staticmethod
     def joined(parts: Sequence[CellFrame]) -> CellFrame:
@@ -261,7 +241,7 @@ class ObjectFrame(Frame):
     def __init__(
         self, names: Sequence[str], values: Sequence[Array], lines: IntArray | None = None
     ) -> None:
-        super().__init__(_Columns(self.column, len(values)), list(names))
+        super().__init__(Columns(self.column, len(values)), list(names))
         vars(self).update(values=list(values), lines=lines)
 
     values: list[Array]
@@ -303,18 +283,6 @@ class ObjectFrame(Frame):
         return Frame(list(self.columns), self.names)
 
     @staticmethod
-    def of_any(parts: Sequence[Any]) -> ObjectFrame:
-        """Return the rows of data frames of different packages."""
-        names = [str(name) for name in frame_names(parts[0])]
-        values = []
-        for name in names:
-            objects = [value for part in parts for value in _objects_of(part, name)]
-            column = np.empty(len(objects), dtype=object)
-            column[:] = objects
-            values.append(column)
-        return ObjectFrame(names, values)
-
-    @staticmethod
     def joined(parts: Sequence[ObjectFrame]) -> ObjectFrame:
         """Return the rows of several tables of the same columns."""
         values = [np.concatenate(each) for each in zip(*(p.values for p in parts), strict=True)]
@@ -322,9 +290,21 @@ class ObjectFrame(Frame):
         return ObjectFrame(parts[0].names or [], values, np.concatenate(lines))
 
 
-def _objects_of(frame: Any, name: str) -> list[Any]:
-    """Return the values of a column of any data frame."""
-    if isinstance(frame, (CellFrame, ObjectFrame)):
-        return frame.raw(name)
-    position = [str(each) for each in frame_names(frame)].index(name)
-    return as_list(columns_of(frame)[position])
+def concatenated(parts: Sequence[Frame]) -> Frame:
+    """Return the rows of several tables of the same columns as one.
+
+    Tables of different kinds, as of files of different formats, become a table of objects.
+    """
+    first: Any = parts[0]
+    if len(parts) == 1:
+        return parts[0]
+    kinds = {type(part.table) if isinstance(part, DataFrame) else type(part) for part in parts}
+    if len(kinds) == 1:
+        joined: Frame = first.joined(parts)
+        return joined
+    values = []
+    for name in first.names:
+        objects = [value for part in parts for value in part.raw(name)]
+        values.append(np.empty(len(objects), dtype=object))
+        values[-1][:] = objects
+    return ObjectFrame(first.names, values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -20,26 +20,18 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large
-from bneuralt.tables.frames import (
-    as_array,
-    as_list,
-    columns_of,
-    frame_names,
-    has_categories,
-    is_arrow,
-    is_data_frame,
-    is_plain,
-    plain_table,
-)
+from bneuralt.tables import frames
+from bneuralt.tables.frames import as_array, as_list, has_categories, is_data_frame
 from bneuralt.tables.number_texts import PLAIN, WORDS, are_codes
 
 __all__ = [
     "Column",
+    "Columns",
+    "DataFrame",
     "Frame",
     "NumberBlockFrame",
     "Written",
     "as_frame",
-    "columns_frame",
     "label_of",
     "parse_dates",
     "read_objects",
@@ -186,7 +178,16 @@ class Frame:
         absent = Column("number", np.full(len(self), np.nan))
         return Frame([by_name.get(name, absent) for name in names], list(names), self.decimal)
 
-    def to_arrow(self) -> Any:
+    @property
+    def nbytes(self) -> int:
+        """Memory of the rows, about."""
+        return sum(column.values.nbytes for column in self.columns)
+
+    def raw(self, name: str) -> list[Any]:
+        """Return the values of a column as its source has them."""
+        raise NotImplementedError
+
+    def as_data_frame(self) -> Any:
         """Return the table as one of Arrow, or as it is if pyarrow is not installed."""
         try:
             arrow: Any = importlib.import_module("pyarrow")
@@ -255,14 +256,8 @@ def as_frame(X: Any) -> Frame | None:
     if isinstance(X, Frame):
         return X.typed()
     if is_data_frame(X):
-        names, columns = frame_names(X), columns_of(X)
-        all_plain = bool(columns) and all(is_plain(column) for column in columns)
-        if is_arrow(X) and (not all_plain or is_large(8 * X.num_rows * len(columns))):
-            return ArrowFrame.of(X).typed()
-        if all_plain:
-            return None
-        whole = [_read(column, name) for column, name in zip(columns, names, strict=True)]
-        return Frame(whole, [str(name) for name in names])
+        frame = DataFrame(X)
+        return None if frame.is_plain else frame.typed()
     if isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
         if not any(isinstance(value, str) or value is None for row in X[:1000] for value in row):
             return None
@@ -272,176 +267,207 @@ def as_frame(X: Any) -> Frame | None:
     return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
 
 
-def columns_frame(X: Any) -> Frame:
-    """Return a data frame as a list of columns, also if all of them are plain numbers."""
-    frame = as_frame(X)
-    if frame is not None:
-        return frame
-    table = np.asarray(plain_table(X), dtype=np.float64)
-    names = [str(name) for name in frame_names(X)]
-    return Frame([Column("number", column) for column in table.T], names)
+class Columns(Sequence[Column]):
+    """The columns of a table, each read when it is used."""
 
-
-class _BlockColumns(Sequence[Column]):
-    """Columns whose numeric ones share a 2-D array."""
-
-    def __init__(
-        self, numbers: FloatArray, others: Sequence[Column | None], cells: Sequence[Any]
-    ) -> None:
-        self.numbers, self.others, self.cells = numbers, others, cells
-        self.positions = np.flatnonzero([column is None for column in others])
-        self._place = np.cumsum([column is None for column in others]) - 1
+    def __init__(self, read: Callable[[int], Column], n_columns: int) -> None:
+        self._read, self._n_columns = read, n_columns
 
     def __len__(self) -> int:
-        return len(self.others)
+        return self._n_columns
 
     def __getitem__(self, j: Any) -> Any:
         if isinstance(j, slice):
             return [self[i] for i in range(*j.indices(len(self)))]
-        other = self.others[j]
-        if other is not None:
-            return other
-        return Column("number", self.numbers[:, self._place[j]], cells=self.cells[j])
+        return self._read(range(len(self))[j])
 
 
 class NumberBlockFrame(Frame):
-    """A table whose columns of numbers are stored as one array: a wide table is read at once."""
+    """A table whose columns of numbers are stored as one array: a wide table is read at once.
+
+    Parameters
+    ----------
+    numbers : array of shape (n_rows, n_number_columns)
+    others : sequence of Column or None
+        One for each column of the table; None where the next column of `numbers` is.
+    names : list of str
+        Names of all columns.
+    cells : sequence of Cells or None, optional
+        The text of each column of numbers.
+    decimal : str, optional
+        The decimal point of numbers in texts.
+
+    Examples
+    --------
+    >>> text = Column("text", np.array([0, 1]), ("a", "b"))
+    >>> frame = NumberBlockFrame(np.eye(2), [None, text, None], ["u", "v", "w"])
+    >>> [column.kind for column in frame.columns]
+    ['number', 'text', 'number']
+    """
+
+    _numbers: FloatArray
+    _others: Sequence[Column | None]
+    _cells: Sequence[Any]
+    _positions: IntArray
+
+    def __init__(
+        self,
+        numbers: FloatArray,
+        others: Sequence[Column | None],
+        names: list[str] | None,
+        cells: Sequence[Any] | None = None,
+        decimal: str | None = None,
+    ) -> None:
+        super().__init__(Columns(self._column, len(others)), names, decimal)
+        positions = np.flatnonzero([column is None for column in others])
+        cells = [None] * len(others) if cells is None else cells
+        vars(self).update(_numbers=numbers, _others=others, _cells=cells, _positions=positions)
 
     @classmethod
     def of(
-        cls,
-        numbers: FloatArray,
-        others: Sequence[Column | None],
-        names: list[str],
-        cells: Sequence[Any] | None = None,
-        decimal: str | None = None,
+        cls, columns: Sequence[Column], is_number: Sequence[bool], names: Any, decimal: str | None
     ) -> NumberBlockFrame:
-        """Create a table from its numbers and its other columns.
+        """Copy the values of some columns of numbers to one array."""
+        n_rows = len(columns[0]) if columns else 0
+        numbers = np.empty((n_rows, sum(is_number)), order="F")
+        kept = [column.values for column, among in zip(columns, is_number, strict=True) if among]
+        for place, values in enumerate(kept):
+            numbers[:, place] = values
+        pairs = zip(columns, is_number, strict=True)
+        others = [None if among else column for column, among in pairs]
+        cells = [column.cells for column in columns]
+        return cls(numbers, others, list(names or ()), cells, decimal)
 
-        Parameters
-        ----------
-        numbers : array of shape (n_rows, n_number_columns)
-        others : sequence of Column or None
-            One for each column of the table; None where the next column of `numbers` is.
-        names : list of str
-            Names of all columns.
-        cells : sequence of Cells or None, optional
-            The text of each column of numbers.
-        decimal : str, optional
-            The decimal point of numbers in texts.
-
-        Examples
-        --------
-        >>> text = Column("text", np.array([0, 1]), ("a", "b"))
-        >>> frame = NumberBlockFrame.of(np.eye(2), [None, text, None], ["u", "v", "w"])
-        >>> [column.kind for column in frame.columns]
-        ['number', 'text', 'number']
-        """
-        cells = [None] * len(others) if cells is None else cells
-        return cls(_BlockColumns(numbers, others, cells), names, decimal)
-
-    @property
-    def _block(self) -> _BlockColumns:
-        assert isinstance(self.columns, _BlockColumns)
-        return self.columns
+    def _column(self, j: int) -> Column:
+        other = self._others[j]
+        if other is not None:
+            return other
+        place = int(np.searchsorted(self._positions, j))
+        return Column("number", self._numbers[:, place], cells=self._cells[j])
 
     def __len__(self) -> int:
-        return len(self._block.numbers)
+        return len(self._numbers)
 
     @property
     def number_block(self) -> tuple[IntArray, FloatArray]:
         """Positions and values of the columns of numbers."""
-        return self._block.positions, self._block.numbers
+        return self._positions, self._numbers
 
     @property
     def is_plain(self) -> bool:
         """Whether all columns are plain numbers."""
-        return len(self._block.positions) == len(self._block)
+        return len(self._positions) == len(self._others)
 
     def numbers(self) -> FloatArray:
         """Return a table of plain numbers as an array."""
-        return np.ascontiguousarray(self._block.numbers)
+        return np.ascontiguousarray(self._numbers)
 
     def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
-        others = [None if column is None else column.take(rows) for column in self._block.others]
-        cells = [None if each is None else each.take(rows) for each in self._block.cells]
-        numbers = self._block.numbers[rows]
-        return NumberBlockFrame(_BlockColumns(numbers, others, cells), self.names, self.decimal)
+        others = [None if column is None else column.take(rows) for column in self._others]
+        cells = [None if each is None else each.take(rows) for each in self._cells]
+        return NumberBlockFrame(self._numbers[rows], others, self.names, cells, self.decimal)
 
 
-class _ArrowColumns(Sequence[Column]):
-    """The columns of an Arrow table, each read when it is used."""
+class DataFrame(Frame):
+    """A data frame of pandas, polars or Arrow, whose columns are read when they are used.
 
-    def __init__(self, table: Any) -> None:
-        self.table = table
+    Parameters
+    ----------
+    table : data frame
+        One of Arrow may be a file larger than memory.
+    names : list of str, optional
+        Other names of its columns.
+    """
+
+    table: Any
+
+    def __init__(self, table: Any, names: Sequence[str] | None = None) -> None:
+        names = frames.frame_names(table) if names is None else names
+        super().__init__(Columns(self._column, len(names)), [str(name) for name in names])
+        vars(self)["table"] = table
+
+    def _source(self, j: int) -> Any:
+        return frames.columns_of(frames.select_columns(self.table, [j]))[0]
+
+    def _column(self, j: int) -> Column:
+        return _read(self._source(j), (self.names or ())[j])
 
     def __len__(self) -> int:
-        return len(self.table.column_names)
-
-    def __getitem__(self, j: Any) -> Any:
-        if isinstance(j, slice):
-            return [self[i] for i in range(*j.indices(len(self)))]
-        return _read(self.table.column(j), self.table.column_names[j])
-
-
-class ArrowFrame(Frame):
-    """An Arrow table, which may be a file larger than memory: nothing is read before it is used."""
-
-    @classmethod
-    def of(cls, table: Any) -> ArrowFrame:
-        """Return an Arrow table as a `Frame`."""
-        return cls(_ArrowColumns(table), [str(name) for name in table.column_names])
+        return len(self.table)
 
     @property
-    def _table(self) -> Any:
-        assert isinstance(self.columns, _ArrowColumns)
-        return self.columns.table
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
+    def nbytes(self) -> int:
+        """Memory of the rows."""
+        return frames.n_bytes(self.table)
 
     @property
     def dtype(self) -> type[np.floating[Any]]:
         """Type of the numbers that trees read."""
-        kinds = {str(kind) for kind in self._table.schema.types}
-        return np.float32 if kinds <= {"float", "halffloat"} else np.float64
+        types = self.table.schema.types if frames.is_arrow(self.table) else ()
+        kinds = {str(kind) for kind in types}
+        return np.float32 if kinds and kinds <= {"float", "halffloat"} else np.float64
+
+    @property
+    def _stays_on_disk(self) -> bool:
+        return frames.is_arrow(self.table) and is_large(8 * len(self) * len(self.columns))
 
     @property
     def is_plain(self) -> bool:
         """Whether all columns are plain numbers, which fit in memory."""
-        columns = columns_of(self._table)
-        return not is_large(8 * len(self) * len(columns)) and all(map(is_plain, columns))
+        columns = frames.columns_of(self.table)
+        return not self._stays_on_disk and bool(columns) and all(map(frames.is_plain, columns))
 
-    def numbers(self) -> Array:
-        """Return a table of plain numbers as an array."""
-        table: Array = plain_table(self._table)
-        return table
+    @property
+    def number_block(self) -> tuple[IntArray, FloatArray] | None:
+        """Positions and values of the columns, if all of them are plain numbers."""
+        if not self.is_plain:
+            return None
+        return np.arange(len(self.columns)), np.asarray(self.numbers(), dtype=np.float64)
+
+    def numbers(self) -> Any:
+        """Return a table of plain numbers as an array, or as a data frame of NumPy's types."""
+        return frames.plain_table(self.table)
 
     def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
-        if isinstance(rows, slice):
-            start, stop, _ = rows.indices(len(self))
-            return ArrowFrame.of(self._table.slice(start, stop - start))
-        return ArrowFrame.of(self._table.take(rows))
+        return DataFrame(frames.take_rows(self.table, rows), self.names)
 
     def select(self, names: Sequence[str]) -> Frame:
         """Return the columns with these names, in this order."""
-        return self if self.names == list(names) else ArrowFrame.of(self._table.select(list(names)))
+        if self.names == list(names):
+            return self
+        positions = [(self.names or []).index(name) for name in names]
+        return DataFrame(frames.select_columns(self.table, positions), names)
 
     def typed(self) -> Frame:
         """Return the table with all columns read, if it fits in memory."""
-        if self.is_plain or is_large(8 * len(self) * len(self.columns)):
-            return self
-        return Frame(list(self.columns), self.names)
+        is_read = self._stays_on_disk or self.is_plain
+        return self if is_read else Frame(list(self.columns), self.names)
 
     def renamed(self, names: Sequence[str]) -> Frame:
         """Return the table with other names of its columns."""
-        return ArrowFrame.of(self._table.rename_columns(list(names)))
+        return DataFrame(self.table, names)
 
     def raw(self, name: str) -> list[Any]:
         """Return the values of a column."""
-        return as_list(self._table.column(name))
+        return frames.as_list(self._source((self.names or []).index(name)))
+
+    def natural(self, name: str) -> Array:
+        """Return the values of a column as an array of the type that they have."""
+        column = self._source((self.names or []).index(name))
+        if frames.has_categories(column) and frames.is_arrow(self.table):
+            column = column.cast(column.type.value_type)
+        return np.asarray(column)
+
+    def as_data_frame(self) -> Any:
+        """Return the data frame."""
+        return self.table
+
+    @staticmethod
+    def joined(parts: Sequence[Any]) -> Frame:
+        """Return the rows of several data frames of the same package."""
+        return DataFrame(frames.concatenated([part.table for part in parts]), parts[0].names)
 
 
 def _read(column: Any, name: Any) -> Column:

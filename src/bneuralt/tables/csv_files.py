@@ -105,7 +105,7 @@ class CsvParts:
         Name of the file, for messages.
     options : CsvOptions
     n_bytes : int
-        How much is read at a time; -1: the whole file.
+        How much is read at a time.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class CsvParts:
         self, stream: Any, source: str, options: CsvOptions, n_bytes: int = CHUNK_BYTES
     ) -> None:
         self._stream, self._source, self._options = stream, source, options
-        self._n_bytes = n_bytes if n_bytes < 0 else max(n_bytes, SAMPLE)
+        self._n_bytes = max(n_bytes, SAMPLE)
         self._n_lines = 0  # of rows that were read
         self._encoding = options.encoding and _known(options.encoding)
         self._text = self._first_text()
@@ -158,13 +158,6 @@ class CsvParts:
                 held_back.append(self._named(part.take(slice(n_rows, None))))
             part = self._next_rows()
 
-    def whole(self) -> CellFrame:
-        """Return all rows."""
-        parts = list(self)
-        if not parts:
-            raise TableError(f"{self._source}: there are no rows below the header.")
-        return parts[0] if len(parts) == 1 else CellFrame.joined(parts)
-
     def _named(self, part: Any) -> CellFrame:
         return CellFrame(
             part.data, part.starts, part.ends, self.names, part.lines, part.encoding,
@@ -196,7 +189,7 @@ class CsvParts:
     def _next_rows(self) -> CellFrame | None:
         """Return the next rows; None at the end of the file."""
         while not self._is_over:
-            more = self._stream.read(self._n_bytes) if self._n_bytes > 0 else b""
+            more = self._stream.read(self._n_bytes)
             self._is_over = not more
             text = self._text
             if b"\0" in text:

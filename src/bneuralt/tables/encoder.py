@@ -22,15 +22,18 @@ from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import (
     KINDS,
+    CategoryFeature,
     ColumnError,
     Feature,
     Input,
+    MeansFeature,
     NumberFeature,
     Range,
     UnusedFeature,
     feature_from_plain,
     learn_feature,
 )
+from bneuralt.tables.features.means import MIN_ROWS_OF_VALUE
 from bneuralt.tables.features.number import LATER, number_range, numbers_in
 from bneuralt.tables.kinds import (
     Decision,
@@ -55,10 +58,15 @@ __all__ = [
     "UnfitColumn",
     "are_numbers",
     "categorical_mask",
+    "category_forms",
     "learn_encoder",
     "plain_encoder",
 ]
 
+
+#: Inputs of a category: means of the target in the rows of a value (all: also of values in a single
+#: row), or an input for each frequent value.
+CATEGORY_FORMS = ("means", "all means", "values")
 
 #: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
@@ -168,13 +176,14 @@ class TableEncoder:
 
     @cached_property
     def one_hot_inputs(self) -> list[range]:
-        """The positions of the inputs of each column whose inputs are alternatives."""
-        return [self.inputs_of(i) for i, f in enumerate(self.features) if f.is_one_hot]
+        """The positions of the inputs of each column that are alternatives."""
+        with_some = ((i, f.n_alternatives) for i, f in enumerate(self.features))
+        return [self.inputs_of(i)[len(self.inputs_of(i)) - n :] for i, n in with_some if n]
 
     @property
     def weights_per_leaf(self) -> float:
         """Mean number of weights of a leaf, which has one for each category of a feature."""
-        more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
+        more = sum(f.n_inputs - 1 for f in self.features if f.kind == "category" and f.n_inputs)
         return 1.0 + more / max(1, np.unique(self.groups).size)
 
     def with_bends_at(self, inputs: Collection[int]) -> tuple[TableEncoder, IntArray]:
@@ -205,6 +214,11 @@ class TableEncoder:
         """Numbers that stand for missing values, by the position of their column."""
         found = {j: getattr(feature, "sentinels", ()) for j, feature in enumerate(self.features)}
         return {j: numbers for j, numbers in found.items() if numbers}
+
+    @property
+    def with_means(self) -> list[int]:
+        """Positions of categories whose inputs are means of the target."""
+        return [j for j, f in enumerate(self.features) if isinstance(f, MeansFeature)]
 
     @property
     def has_ramps(self) -> bool:
@@ -553,7 +567,7 @@ def categorical_mask(
 
     Parameters
     ----------
-    categorical_features : "from_dtype", None, or a list of names, indices or bools
+    categorical_features : "from_dtype", None, a list of names, indices or bools, or a dict
     n_columns : int
     names : collection of str or None
         Names of the columns.
@@ -565,6 +579,9 @@ def categorical_mask(
     """
     mask = np.zeros(n_columns, dtype=bool)
     if categorical_features is None or isinstance(categorical_features, str):
+        return mask
+    if isinstance(categorical_features, Mapping):
+        mask[list(category_forms(categorical_features, n_columns, names))] = True
         return mask
     listed = np.asarray(categorical_features)
     if listed.size == 0:
@@ -592,6 +609,30 @@ def categorical_mask(
     return mask
 
 
+def category_forms(
+    categorical_features: Any, n_columns: int, names: Collection[str] | None
+) -> dict[int, str]:
+    """Return what a dict says of categories, by the position of the column.
+
+    Examples
+    --------
+    >>> category_forms({"b": "means"}, 2, ["a", "b"]), category_forms("from_dtype", 2, None)
+    ({1: 'means'}, {})
+    """
+    if not isinstance(categorical_features, Mapping):
+        return {}
+    forms = {}
+    for column, form in categorical_features.items():
+        if form not in CATEGORY_FORMS:
+            raise ValueError(
+                f"categorical_features[{column!r:.50}]={form!r:.50} must be "
+                f"one of {', '.join(map(repr, CATEGORY_FORMS))}"
+            )
+        mask = categorical_mask([column], n_columns, names)
+        forms[int(np.argmax(mask))] = form
+    return forms
+
+
 def learn_encoder(
     X: Any,
     weight: FloatArray | None = None,
@@ -611,9 +652,9 @@ def learn_encoder(
         The training rows. A sparse matrix is read a few columns at a time.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
-    categorical_features : "from_dtype", None, or a list of names, indices or bools
+    categorical_features : "from_dtype", None, a list of names, indices or bools, or a dict
         Columns of numbers that are categories. Columns of text are categories in any case; with
-        None they are errors.
+        None they are errors. A dict says which inputs a category has; see `category_forms`.
     names : sequence of str, optional
         Names of the columns.
     target : array of shape (n_rows,) or (n_rows, n_columns), optional
@@ -726,7 +767,9 @@ class _Learning:
         for j in [j for j, feature in enumerate(features) if feature is None]:
             is_frame = isinstance(self.X, Frame)
             column = self.X.columns[j] if is_frame else _number_column(self.X, j)
-            from_dtype = column.is_category and isinstance(self.categorical_features, str)
+            from_dtype = column.is_category and isinstance(
+                self.categorical_features, (str, Mapping)
+            )
             if (is_category := from_dtype or bool(listed[j])) != column.is_category:
                 column = replace(column, is_category=is_category)
             features[j], ranges[j] = self._learn(j, column)
@@ -780,6 +823,7 @@ class _Learning:
             gaps = np.where(np.isin(column.values, found), np.nan, column.values)
             column = replace(column, values=gaps, cells=None)
         feature = learn_feature(column, weight, self.target, counts)
+        feature = self._with_means(j, column, feature)
         feature = feature.bent(column, weight, self.bending)
         if found and is_number:
             feature = feature.with_sentinels(found)
@@ -791,16 +835,46 @@ class _Learning:
                 self.notes.add("sentinels", place, f"({listing})")
         if isinstance(feature, NumberFeature) and notation not in (None, PLAIN):
             feature = replace(feature, notation=notation)
-        if feature.is_one_hot and column.texts and self.categorical_features is None:
+        if feature.kind == "category" and column.texts and self.categorical_features is None:
             raise ValueError(
                 f"{place} has text, such as {column.texts[0]!r:.50}, and "
                 "categorical_features=None allows none: use 'from_dtype'"
             )
         for kind, text in feature.notes(original, weight):
             self.notes.add(kind, place, text)
-        if feature.is_one_hot and not original.is_category:
+        if feature.kind == "category" and not original.is_category:
             self._note_mixture(place, column)
         return feature, feature.learn_range(column, weight)
+
+    def _with_means(self, j: int, column: Column, feature: Feature) -> Feature:
+        """Return the description of a category by means of the target, if it has many values."""
+        wanted = self.forms.get(j)
+        if not isinstance(feature, CategoryFeature) or wanted == "values":
+            return feature
+        if wanted is None:
+            found = None
+            if self.target is not None:
+                found = MeansFeature.by_rule(feature, column, self.row_counts)
+            return feature if found is None else found
+        place = _place(j, self.names)
+        if self.target is None:
+            raise ValueError(
+                f"categorical_features has {wanted!r} for {place}, and a part of a table does not "
+                "show them: use fit instead of partial_fit, or 'values'"
+            )
+        least = 1 if wanted == "all means" else MIN_ROWS_OF_VALUE
+        found = MeansFeature.of_values(column, self.row_counts, least)
+        if found is None:
+            raise ValueError(
+                f"categorical_features has 'means' for {place}, but each of its values is in a "
+                "single row: use 'values', or 'all means'"
+            )
+        return found
+
+    @cached_property
+    def forms(self) -> dict[int, str]:
+        """What the user says of the inputs of categories, by the position of their column."""
+        return category_forms(self.categorical_features, self.X.shape[1], self.names)
 
     def _decision(self, j: int, column: Column) -> Decision:
         """Return what a column is."""

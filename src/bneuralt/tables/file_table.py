@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bneuralt.tables import frames
 from bneuralt.tables.block_files import MAX_EXPANSION, TableFile, open_file
 from bneuralt.tables.block_sources import FileSource
-from bneuralt.tables.columns import ArrowFrame, Column, Frame
+from bneuralt.tables.cells import concatenated
+from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.csv_files import CsvOptions, TableError, near, quoted
 
-__all__ = ["FileTable", "parse_csv", "read_csv", "read_files"]
+__all__ = ["FileTable", "parse_csv", "position_in", "read_csv", "read_files"]
 
 #: Rows that are asked for at a time.
 MANY_ROWS = 2**20
@@ -72,11 +71,7 @@ class FileTable:
 
     def raw(self, j: int) -> list[Any]:
         """Return the values of a column as the file has them."""
-        cells: Any = self.cells
-        if isinstance(cells, ArrowFrame):
-            return cells.raw(self.names[j])
-        values: list[Any] = cells.raw(self.names[j])
-        return values
+        return self.cells.raw(self.names[j])
 
     def frame(self, positions: Sequence[int]) -> Frame:
         """Return some columns, as estimators read them."""
@@ -106,12 +101,9 @@ class FileTable:
         >>> table.position("weight"), table.position("-1")
         (1, 2)
         """
-        if column in self.names:
-            return self.names.index(column)
-        if re.fullmatch(r"-?\d+", column):
-            number = int(column)
-            if 1 <= abs(number) <= len(self.names):
-                return number - 1 if number > 0 else len(self.names) + number
+        found = position_in(self.names, column)
+        if found is not None:
+            return found
         hint = near(column, self.names)
         if not self.has_header:
             hint = " The first line was read as data; if it contains the names, use --header."
@@ -136,6 +128,15 @@ class FileTable:
         return TableError(f"{self.source}: {problem}")
 
 
+def position_in(names: Sequence[str], column: str) -> int | None:
+    """Return the index of a column by its name, or by its number counted from 1 or from the end."""
+    if column in names:
+        return list(names).index(column)
+    if re.fullmatch(r"-?\d+", column) and 1 <= abs(int(column)) <= len(names):
+        return int(column) - 1 if int(column) > 0 else len(names) + int(column)
+    return None
+
+
 def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> FileTable | None:
     """Read files into memory; None if they take more than `max_bytes` bytes.
 
@@ -146,14 +147,14 @@ def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> F
     files : FileSource
     max_bytes : float
     """
-    parts: list[Any] = []
+    parts: list[Frame] = []
     counts: dict[str, int] = {file.path: 0 for file in files.files}
     size = 0.0
-    n_bytes = sum(_size(file) for file in files.files)
+    n_bytes = sum(file.content.size for file in files.files)
     for piece in files.pieces(files.names, MANY_ROWS):
         parts.append(piece.frame)
         counts[piece.place] += len(piece.frame)
-        size += max(8 * len(files.names) * len(piece.frame), frames.n_bytes(piece.frame))
+        size += max(8 * len(files.names) * len(piece.frame), piece.frame.nbytes)
         if size > max_bytes:
             return None
         if size > max(MANY_BYTES, MAX_EXPANSION * n_bytes):
@@ -164,53 +165,30 @@ def read_files(source: str, files: FileSource, max_bytes: float = math.inf) -> F
             )
     if not parts:
         raise TableError(f"{source}: there are no rows below the header.")
-    whole = frames.concatenated(parts)
-    cells = ArrowFrame.of(whole) if frames.is_arrow(whole) else whole
     return FileTable(
         source,
-        cells,
+        concatenated(parts),
         all(file.has_header for file in files.files),
         _checksum(files.files),
         tuple(counts.items()),
     )
 
 
-def _size(file: TableFile) -> int:
-    return os.path.getsize(file.path) if file.data is None else len(file.data)
-
-
 def _checksum(files: Sequence[TableFile]) -> str:
     """Return the SHA-256 of a file, or of those of several files."""
-    digests = []
-    for file in files:
-        digest = hashlib.sha256()
-        if file.data is not None:
-            digest.update(file.data)
-        else:
-            with open(file.path, "rb") as stream:
-                while chunk := stream.read(2**20):
-                    digest.update(chunk)
-        digests.append(digest.hexdigest())
-    if len(digests) == 1:
-        return digests[0]
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
+    digests = [file.content.sha256() for file in files]
+    return (
+        digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    )
 
 
-def read_csv(
-    path: Any,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    expect: Sequence[str] = (),
-    decimal: str | None = None,
-) -> FileTable:
+def read_csv(path: Any, **options: Any) -> FileTable:
     """Read a file of any format, or all files of a folder or pattern, into memory.
 
     Parameters
     ----------
     path : str or Path
-    delimiter, header, encoding, expect, decimal
+    **options
         See `bneuralt.tables.csv_files.CsvOptions`.
 
     Raises
@@ -218,9 +196,8 @@ def read_csv(
     TableError
         A file cannot be read as a table.
     """
-    options = CsvOptions(delimiter, header, encoding, decimal, expect)
     try:
-        files = FileSource(str(path), options)
+        files = FileSource(str(path), CsvOptions(**options))
     except FileNotFoundError as error:
         raise TableError(str(error)) from None
     table = read_files(str(path), files)
@@ -228,16 +205,7 @@ def read_csv(
     return table
 
 
-def parse_csv(
-    data: bytes,
-    source: str = "table",
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    expect: Sequence[str] = (),
-    decimal: str | None = None,
-) -> FileTable:
+def parse_csv(data: bytes, source: str = "table", **options: Any) -> FileTable:
     r"""Parse the bytes of a file of any format.
 
     Parameters
@@ -246,7 +214,7 @@ def parse_csv(
         Content of the file.
     source : str
         Name of the file, for messages.
-    delimiter, header, encoding, expect, decimal
+    **options
         See `bneuralt.tables.csv_files.CsvOptions`.
 
     Examples
@@ -255,8 +223,7 @@ def parse_csv(
     >>> table.names, table.raw(1), table.column(0).values.tolist()
     (['height', 'sex'], ['f', 'm'], [1.7, 1.8])
     """
-    options = CsvOptions(delimiter, header, encoding, decimal, expect)
-    file = open_file(source, options, data)
+    file = open_file(source, CsvOptions(**options), data)
     if file is None:
         raise TableError(f"{source}: the file is empty.")
     table = read_files(source, FileSource(source, files=[file]))

@@ -28,7 +28,6 @@ __all__ = [
     "n_bytes",
     "plain_table",
     "select_columns",
-    "slice_rows",
     "take_rows",
 ]
 
@@ -43,11 +42,6 @@ def _is_pandas(X: Any) -> bool:
 
 def _is_polars(X: Any) -> bool:
     return hasattr(X, "get_columns") and hasattr(X, "columns")
-
-
-def _is_own(X: Any) -> bool:
-    """Return whether X is a `bneuralt.tables.columns.Frame` of cells or objects."""
-    return hasattr(type(X), "raw") and hasattr(type(X), "typed")
 
 
 def is_arrow(X: Any) -> bool:
@@ -91,8 +85,6 @@ def known_frame(X: Any) -> Any:
 
 def frame_names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame; an empty list for other tables."""
-    if _is_own(X):
-        return list(X.names)
     if not is_data_frame(X):
         return []
     return list(X.column_names if is_arrow(X) else X.columns)
@@ -107,8 +99,6 @@ def columns_of(X: Any) -> list[Any]:
 
 def select_columns(X: Any, positions: Sequence[int]) -> Any:
     """Return some columns of a data frame."""
-    if _is_own(X):
-        return X.select([X.names[j] for j in positions])
     if _is_pandas(X):
         return X.iloc[:, list(positions)]
     if _is_polars(X):
@@ -116,35 +106,20 @@ def select_columns(X: Any, positions: Sequence[int]) -> Any:
     return X.select(list(positions))
 
 
-def slice_rows(X: Any, start: int, stop: int) -> Any:
-    """Return the rows of a data frame from `start` up to `stop`."""
-    if _is_own(X):
-        return X.take(slice(start, stop))
-    if _is_pandas(X):
-        return X.iloc[start:stop]
-    return X[start:stop] if _is_polars(X) else X.slice(start, stop - start)
-
-
-def take_rows(X: Any, positions: Array) -> Any:
+def take_rows(X: Any, rows: Array | slice) -> Any:
     """Return some rows of a data frame."""
-    if _is_own(X):
-        return X.take(positions)
     if _is_pandas(X):
-        return X.iloc[positions]
-    return X[positions] if _is_polars(X) else X.take(positions)
+        return X.iloc[rows]
+    if _is_polars(X):
+        return X[rows]
+    if isinstance(rows, slice):
+        start, stop, _ = rows.indices(len(X))
+        return X.slice(start, stop - start)
+    return X.take(rows)
 
 
 def concatenated(parts: Sequence[Any]) -> Any:
-    """Return the rows of several data frames of the same columns as one.
-
-    Frames of different packages, as of files of different formats, become a table of objects.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    if len({type(part) for part in parts}) > 1:
-        return importlib.import_module("bneuralt.tables.cells").ObjectFrame.of_any(parts)
-    if _is_own(parts[0]):
-        return type(parts[0]).joined(parts)
+    """Return the rows of several data frames of one package as one."""
     if is_arrow(parts[0]):
         return importlib.import_module("pyarrow").concat_tables(parts, promote_options="permissive")
     package = importlib.import_module("pandas" if _is_pandas(parts[0]) else "polars")
@@ -157,7 +132,7 @@ def n_bytes(X: Any) -> int:
         n_texts = sum(column.dtype.kind == "O" for _, column in X.items())
         size = X.memory_usage(index=False).sum() + 50 * n_texts * len(X)
     else:
-        size = X.estimated_size() if _is_polars(X) else X.nbytes  # also of own frames
+        size = X.estimated_size() if _is_polars(X) else X.nbytes
     return int(size)
 
 

@@ -119,25 +119,17 @@ def decided(frame: Frame, identifiers: Any = "drop") -> Frame:
     weight = np.ones(len(frame))
     decimal = frame.decimal or decimal_point(frame.columns, weight)
     listed = checked_identifiers(identifiers, len(frame.columns), frame.names)
-    others: list[Column | None] = []
-    numbers, cells = [], []
+    columns, are_plain = [], []
     for j, column in enumerate(frame.columns):
         name = None if frame.names is None else frame.names[j]
         is_listed = None if listed is None else bool(listed[j])
         decision = decide(column, weight, decimal, name, j, is_listed)
-        is_plain = decision == Decision("number") and column.kind == "number"
+        are_plain.append(decision == Decision("number") and column.kind == "number")
         if decision.kind == "text":
             texts, counts = used_texts(column, weight)
             decision = Decision("date" if are_dates(texts, counts) else "category")
-        if is_plain:
-            numbers.append(column.values)
-        others.append(None if is_plain else replace(column, decision=decision))
-        cells.append(column.cells)
-    block = np.empty((len(frame), len(numbers)), order="F")
-    for place, values in enumerate(numbers):
-        block[:, place] = values
-    names = list(frame.names or ())
-    return NumberBlockFrame.of(block, others, names, cells, decimal)
+        columns.append(column if are_plain[-1] else replace(column, decision=decision))
+    return NumberBlockFrame.of(columns, are_plain, frame.names, decimal)
 
 
 def used_texts(column: Column, weight: FloatArray) -> tuple[list[str], FloatArray]:

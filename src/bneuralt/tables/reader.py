@@ -13,7 +13,7 @@ from bneuralt._typing import Array
 from bneuralt.arrays import TABLE_DTYPES, accepted_table
 from bneuralt.tables import frames
 from bneuralt.tables.block_table import BlockTable
-from bneuralt.tables.columns import Frame, Written, as_frame, columns_frame
+from bneuralt.tables.columns import DataFrame, Frame, Written, as_frame
 from bneuralt.tables.number_texts import PLAIN
 from bneuralt.tables.value_warnings import LearningNotes
 
@@ -149,7 +149,7 @@ class TableReader:
             chosen = frames.select_columns(X, [positions[name] for name in used])
         if len(used) == len(self.names):
             return chosen
-        return columns_frame(chosen).completed(self.names)
+        return (chosen if isinstance(chosen, Frame) else DataFrame(chosen)).completed(self.names)
 
 
 def noted_texts(table: ReadTable) -> LearningNotes:

@@ -61,7 +61,8 @@ def table4(results: ImageResults | None = None) -> ReportTable:
         "rows, for the classification trees results from the literature. Ours: the lowest error "
         "after any epoch (u: after any update) and that after the last epoch, which is honest. "
         "d: depth, m: printed maximum of children, p: leaf probability, r: learning rate. Seconds "
-        "are the processor time of one run on one thread. ± is the standard deviation over seeds."
+        "are for one run on one thread: processor time of 10K, 200K and CART, elapsed time on a "
+        "busy machine of the others. ± is the standard deviation over seeds."
     ]
     return _table("table4_mnist", "Table 4: MNIST", [*quoted, *measured], tuple(notes))
 
@@ -211,7 +212,7 @@ def run_list(results: ImageResults) -> ReportTable:
         tuple(TableCell("" if pd.isna(value) else str(value)) for value in record.values())
         for record in records
     ]
-    title = "Runs on images, with processor seconds"
+    title = "All planned runs on images, with their cost in seconds"
     return ReportTable("image_runs", title, tuple(frame.columns), rows, frame, heads=5)
 
 

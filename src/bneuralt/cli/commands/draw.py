@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
 from bneuralt.cli.table_options import add_table_arguments, read_file
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 PICTURES = (".svg", ".png", ".pdf")
 PAGE = ".html"
@@ -60,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     print(draw_tree(model, tree=args.tree - 1, max_lines=args.max_lines))
 
 
-def _write_picture(model: Any, args: argparse.Namespace) -> None:
+def _write_picture(model: NeuralTreeEstimator, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
     from bneuralt.drawing import TreeDisplay, tree_svg
     from bneuralt.files import write_atomically
@@ -95,7 +98,7 @@ def _write_picture(model: Any, args: argparse.Namespace) -> None:
     print(f"Drawing written to {args.out}.")
 
 
-def _write_page(model: Any, args: argparse.Namespace) -> None:
+def _write_page(model: NeuralTreeEstimator, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
     from bneuralt.cli.trained_models import stored_layout
     from bneuralt.files import write_atomically
@@ -111,7 +114,7 @@ def _write_page(model: Any, args: argparse.Namespace) -> None:
     print(f"Page written to {args.out}; open it in a browser.")
 
 
-def _example(model: Any, args: argparse.Namespace) -> Any:
+def _example(model: NeuralTreeEstimator, args: argparse.Namespace) -> Any:
     """Return the row that is shown, as the model reads it."""
     import numpy as np
 

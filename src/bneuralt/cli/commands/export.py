@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from bneuralt.cli.errors import CANNOT_WRITE, USAGE, CommandError
 from bneuralt.export.targets import TARGETS, Option
+
+if TYPE_CHECKING:
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +103,7 @@ def _chosen_options(args: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
+def _rows(model: NeuralTreeEstimator, path: str, data: str) -> tuple[Any, Any]:
     """Return the rows of a table whose target is known."""
     import numpy as np
 

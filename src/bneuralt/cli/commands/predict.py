@@ -33,6 +33,7 @@ from bneuralt.cli.table_options import (
 
 if TYPE_CHECKING:
     from bneuralt._typing import Array, IntArray
+    from bneuralt.estimators.base import NeuralTreeEstimator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -184,7 +185,7 @@ def _check_replaces_predictions(path: str, names: list[str]) -> None:
         )
 
 
-def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
+def _why_no_held_out_rows(model: NeuralTreeEstimator, args: argparse.Namespace) -> str:
     split = model.extra_.get("split")
     if not (split and split.get("fraction")):
         return f"--held-out: {args.model} has no record of held-out rows; omit the option."
@@ -195,7 +196,7 @@ def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
 
 
 def _summary(
-    model: Any,
+    model: NeuralTreeEstimator,
     task: str,
     y: Array | None,
     predicted: Array,
@@ -251,7 +252,7 @@ def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
 
 
 def _as_csv(
-    model: Any,
+    model: NeuralTreeEstimator,
     rows: IntArray,
     predicted: Array,
     probabilities: Array | None,
@@ -268,7 +269,7 @@ def _as_csv(
 
 
 def _as_json(
-    model: Any,
+    model: NeuralTreeEstimator,
     summary: dict[str, Any],
     rows: IntArray,
     predicted: Array,

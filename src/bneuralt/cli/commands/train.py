@@ -168,9 +168,11 @@ def run(args: argparse.Namespace) -> None:
     # Imported after the checks of the files, because these imports take a second.
     from bneuralt.cli.model_fitting import (
         check_categories,
+        check_single_prediction,
         fit_and_score,
         make_model,
         set_columns,
+        split_table,
     )
     from bneuralt.cli.summary import train_report
     from bneuralt.cli.trained_models import (
@@ -196,27 +198,24 @@ def run(args: argparse.Namespace) -> None:
     )
     categorical = [table.names[table.position(column)] for column in args.categorical]
     set_columns(model, categorical, args.keep_ids)
+    check_single_prediction(model)
+    parts = split_table(X, y, layout.task, layout.target, args.data, args.test_fraction, args.seed)
     with StatusLine(args.verbose) as status:
-        fitted = fit_and_score(
+        report = fit_and_score(
             model,
-            layout,
-            X,
-            y,
-            source=args.data,
-            test_fraction=args.test_fraction,
+            parts,
             folds=args.cv,
             seed=args.seed,
             has_settings=bool(settings),
             status=status,
         )
-    check_categories(fitted.model, X, args.max_categories, args.data)
-    report = fitted.report
+    check_categories(model, X, args.max_categories, args.data)
     n_left = table.n_rows - len(rows)
     left_out = f"{count(n_left, 'row')} with missing values left out."
     report["notes"] = [*layout.notes, *([left_out] if n_left else []), *report["notes"]]
     report["data"] = {"file": table.source, "sha256": table.sha256, **report["data"]}
     save_trained_model(
-        fitted.model,
+        model,
         args.out,
         {
             "table": layout.to_dict(),

@@ -56,6 +56,15 @@ func isIn(text string, texts ...string) bool {
 	return false
 }
 
+// find returns the number of a text in a sorted list.
+func find(text string, texts []string, numbers []float64, unknown float64) float64 {
+	i := sort.SearchStrings(texts, text)
+	if i < len(texts) && texts[i] == text {
+		return numbers[i]
+	}
+	return unknown
+}
+
 func refuse(text, name, kind string) {
 	panic(fmt.Errorf("column %q: %s is not a %s", name, text, kind))
 }

@@ -33,6 +33,24 @@ static boolean isIn(String text, String... texts) {
     return java.util.Arrays.asList(texts).contains(text);
 }
 
+/** The number of a text in a table, which has the length of each text, the text, and its number. */
+static double find(String text, double unknown, String... parts) {
+    return TABLES.computeIfAbsent(java.util.List.of(parts), key -> table(parts)).getOrDefault(text, unknown);
+}
+static final java.util.Map<java.util.List<String>, java.util.Map<String, Double>> TABLES = new java.util.concurrent.ConcurrentHashMap<>();
+static java.util.Map<String, Double> table(String... parts) {
+    java.util.Map<String, Double> numbers = new java.util.HashMap<>();
+    for (String part : parts) {
+        for (int at = 0; at < part.length();) {
+            int start = part.indexOf(' ', at) + 1;
+            int end = start + Integer.parseInt(part.substring(at, start - 1));
+            at = part.indexOf(' ', end) + 1;
+            numbers.put(part.substring(start, end), Double.parseDouble(part.substring(end, at - 1)));
+        }
+    }
+    return numbers;
+}
+
 /** The text of a cell without blanks; empty if it is missing. */
 static String word(Object cell, String... gaps) {
     if (cell == null || cell instanceof Double && ((Double) cell).isNaN()) return "";

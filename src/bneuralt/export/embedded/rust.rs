@@ -16,6 +16,10 @@ impl<'a> From<&'a str> for Cell<'a> {
     }
 }
 
+fn find(text: &str, table: &[(&str, f64)], unknown: f64) -> f64 {
+    table.binary_search_by(|entry| entry.0.cmp(text)).map_or(unknown, |i| table[i].1)
+}
+
 fn minimum(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }

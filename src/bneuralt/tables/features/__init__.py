@@ -15,6 +15,7 @@ from bneuralt.tables.columns import Column
 from bneuralt.tables.features.category import MOST_CATEGORIES, RARE, CategoryFeature
 from bneuralt.tables.features.date import DateFeature
 from bneuralt.tables.features.feature import MISSING, ColumnError, Feature, Input, Range
+from bneuralt.tables.features.means import MeansFeature
 from bneuralt.tables.features.number import NumberFeature
 from bneuralt.tables.features.unused import UnusedFeature
 
@@ -28,6 +29,7 @@ __all__ = [
     "DateFeature",
     "Feature",
     "Input",
+    "MeansFeature",
     "NumberFeature",
     "Range",
     "UnusedFeature",
@@ -68,6 +70,8 @@ def feature_from_plain(data: Any) -> Feature:
         The description is damaged.
     """
     name = data.get("kind") if isinstance(data, dict) else NumberFeature.kind
+    if name == MeansFeature.kind and "means" in data:
+        return MeansFeature.from_plain(data)
     kinds: tuple[type[Feature], ...] = (*KINDS, UnusedFeature)
     for kind in kinds:
         if kind.kind == name:

@@ -22,7 +22,7 @@ from bneuralt.tables.features.feature import (
 )
 from bneuralt.tables.numbers import read_numbers
 
-__all__ = ["MOST_CATEGORIES", "RARE", "CategoryFeature"]
+__all__ = ["MOST_CATEGORIES", "RARE", "CategoryFeature", "TextFeature"]
 
 #: A category has at most this many entries, including those for rare and for missing values.
 MOST_CATEGORIES = 255
@@ -42,8 +42,40 @@ MANY_RARE, MUCH_RARE = 20, 0.1
 RARE = "(rare)"
 
 
+class TextFeature(Feature):
+    """Base class of columns whose cells are texts."""
+
+    def read(self, column: Column) -> Column:
+        """Return the column as texts."""
+        text = column.as_text()
+        if column.kind == "number" and self.values:
+            n_unseen, example = self.unseen(text)
+            if n_unseen and n_unseen == np.count_nonzero(text.values >= 0) and self._has_words:
+                raise ColumnError(
+                    f"had categories in training, such as {self.values[0]!r:.50}, and has only "
+                    f"numbers now, such as {example}"
+                )
+        return text
+
+    @property
+    def _has_words(self) -> bool:
+        return bool(np.isnan(read_numbers(self.values or ())).all())
+
+    def unseen(self, cell: Column) -> tuple[int, str]:
+        """Return how many values did not occur in training, and one of them."""
+        if self.values is None:
+            return 0, ""
+        seen = set(self.values)
+        unseen = np.array([text not in seen for text in cell.texts], dtype=bool)
+        if not unseen.any():
+            return 0, ""
+        counts = cell.counts()
+        places = np.flatnonzero(unseen & (counts > 0))
+        return int(counts[places].sum()), cell.texts[places[0]] if places.size else ""
+
+
 @dataclass(frozen=True)
-class CategoryFeature(Feature):
+class CategoryFeature(TextFeature):
     """A column of categories: one input for each, and for all rare and all missing values.
 
     Attributes
@@ -154,34 +186,6 @@ class CategoryFeature(Feature):
             return Lookup(self.categories[entry : entry + 1], (1.0,) * (entry < n), 0.0, missing)
         numbers = (0.0,) * entry + (1.0,) + (0.0,) * (n - 1 - entry)
         return Lookup(self.categories, numbers[:n], 1.0 if self.has_other else share, missing)
-
-    def read(self, column: Column) -> Column:
-        """Return the column as texts."""
-        text = column.as_text()
-        if column.kind == "number" and self.values:
-            n_unseen, example = self.unseen(text)
-            if n_unseen and n_unseen == np.count_nonzero(text.values >= 0) and self._has_words:
-                raise ColumnError(
-                    f"had categories in training, such as {self.values[0]!r:.50}, and has only "
-                    f"numbers now, such as {example}"
-                )
-        return text
-
-    @property
-    def _has_words(self) -> bool:
-        return bool(np.isnan(read_numbers(self.values or ())).all())
-
-    def unseen(self, cell: Column) -> tuple[int, str]:
-        """Return how many values did not occur in training, and one of them."""
-        if self.values is None:
-            return 0, ""
-        seen = set(self.values)
-        unseen = np.array([text not in seen for text in cell.texts], dtype=bool)
-        if not unseen.any():
-            return 0, ""
-        counts = cell.counts()
-        places = np.flatnonzero(unseen & (counts > 0))
-        return int(counts[places].sum()), cell.texts[places[0]] if places.size else ""
 
     def write(self, cell: Column, out: Array) -> None:
         """Write the inputs to `out`: the values of the expressions, all at once."""

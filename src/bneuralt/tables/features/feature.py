@@ -243,6 +243,11 @@ class Feature:
         return len(self.expressions)
 
     @property
+    def n_alternatives(self) -> int:
+        """How many of the last inputs are alternatives: 1 for one of them, or for none."""
+        return self.n_inputs if self.is_one_hot else 0
+
+    @property
     def drawn(self) -> list[bool]:
         """Whether leaves of random trees get each input; see `Input`."""
         return [entry.is_drawn for entry in self.inputs("")]

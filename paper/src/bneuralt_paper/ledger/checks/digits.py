@@ -6,6 +6,7 @@ import numpy as np
 
 from bneuralt_paper.images.k_trees import PUBLISHED
 from bneuralt_paper.images.paper_runs import (
+    GROWTHS,
     PRINTED,
     RATES,
     SHALLOW,
@@ -13,9 +14,11 @@ from bneuralt_paper.images.paper_runs import (
     PaperImageRun,
     size_runs,
 )
+from bneuralt_paper.images.paper_trees import ImageGrowth, draw_tree
 from bneuralt_paper.ledger.checks.registry import check
 from bneuralt_paper.ledger.evidence import Check, Evidence, NotTested
 from bneuralt_paper.reporting import published
+from bneuralt_paper.reporting.tree_shapes import outputs_above
 
 __all__: list[str] = []
 
@@ -38,13 +41,28 @@ def _percent(values: list[float]) -> str:
     return f"{mean:.2f}{spread}"
 
 
+def _unlearned(runs: list[PaperImageRun]) -> str:
+    """Count the digits that a run does not tell from others."""
+    areas = [area for run in runs for area in run.areas["test"]]
+    return f"{sum(area < 0.9 for area in areas)} of {len(areas)} digits with an area below .9"
+
+
 @check
-def digit_error(evidence: Evidence, label: str) -> Check:
-    """Compare the lowest test error of a size of Table 4 with the printed one."""
+def digit_error(evidence: Evidence, label: str, subtrees: bool = False) -> Check:
+    """Compare the lowest test error of a size of Table 4 with the printed one.
+
+    `subtrees` adds the smallest number of leaves that a digit has, in each of the trees.
+    """
     runs = _main_runs(evidence, label)
     lowest, last = ([getattr(r, f"{w}_error") for r in runs] for w in ("lowest", "last"))
     printed = PRINTED[label][2]
     text = f"{_percent(lowest)} %, honest {_percent(last)} % ({len(runs)} seeds)"
+    if subtrees:
+        weights = PRINTED[label][0]
+        trees = [draw_tree(ImageGrowth(*GROWTHS[label][0]), weights, 784, r.seed) for r in runs]
+        leaves = [np.bincount(outputs_above(t.parent)[t.leaf_parent]).min() for t in trees]
+        text += f"; {_unlearned(runs)}; the smallest random subtrees of a digit have "
+        text += f"{', '.join(map(str, leaves))} leaves"
     return Check(text, abs(100 * float(np.mean(lowest)) - printed) <= 1.0)
 
 
@@ -68,15 +86,13 @@ def large_tree_rate(evidence: Evidence) -> Check:
         lowest += [run.lowest_error for run in runs]
         errors = _percent([run.lowest_error for run in runs])
         training = _percent([run.train_error[-1] for run in runs])
-        parts.append(f"rate {rate:g}: {errors} % (training rows {training})")
+        parts.append(f"rate {rate:g}: {errors} % (training rows {training}), {_unlearned(runs)}")
     text = "; ".join(parts)
     if shallow := [r for r in evidence.image_results.paper_runs if r.label in SHALLOW]:
         error = [run.lowest_error for run in shallow]
-        reason = "the reason is the depth" if np.mean(error) < min(lowest) / 2 else "not the depth"
         text += (
-            f"; {reason}: as many weights in a tree of depth {shallow[0].max_depth}, which no "
-            f"printed setting draws, give {_percent(error)} % (honest "
-            f"{_percent([run.last_error for run in shallow])})"
+            f"; as many weights in a tree of depth {shallow[0].max_depth}, which no printed "
+            f"setting draws: {_percent(error)} % ({len(shallow)} seeds), {_unlearned(shallow)}"
         )
     return Check(text, 100 * min(lowest) <= PRINTED["200K"][2] + 0.5)
 
