@@ -10,6 +10,7 @@ import numpy as np
 from bneuralt.training import TrainingDiverged, TrainingSettings, train
 from bneuralt.training.optimizers import Adam, Optimizer, PaperAdam, get_optimizer
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.activations import NAMES
 from bneuralt_paper._typing import Array, FloatArray
 from bneuralt_paper.experiments.definitions import BNeuralTExperiment
 from bneuralt_paper.experiments.protocols import Outcome, Partition, Protocol, derive_seed
@@ -49,25 +50,36 @@ def training_settings(experiment: BNeuralTExperiment, protocol: Protocol) -> Tra
 def draw_tree(
     experiment: BNeuralTExperiment, n_inputs: int, n_outputs: int, seed: int
 ) -> NeuralTree:
-    """Draw the tree of a run by the paper's rules.
+    """Draw the tree of a run by the paper's rules, with the random numbers of the published runs.
+
+    A tree grows level by level. A node has 2 to m - 1 children, which are leaves with probability
+    `leaf_probability`, and always below `max_depth`; all weights are uniform on [0, 1].
+    `NeuralTree.random` draws from the same distribution with other random numbers.
 
     Examples
     --------
     >>> draw_tree(BNeuralTExperiment("rmsprop"), n_inputs=4, n_outputs=3, seed=0).n_outputs
     3
     """
-    return NeuralTree.random(
-        n_inputs,
-        n_outputs,
-        max_depth=experiment.max_depth,
-        max_children=experiment.max_children,
-        leaf_probability=experiment.leaf_probability,
-        rule="paper",
-        init="uniform",
-        activation=experiment.activation,
-        output_activation="sigmoid",
-        random_state=seed,
-    )
+    rng = np.random.default_rng(seed)
+    level = np.arange(n_outputs)
+    parents, leaf_parents = [np.full(n_outputs, -1)], []
+    for depth in range(int(n_outputs > 1), experiment.max_depth + 1):
+        child_parent = np.repeat(level, rng.integers(2, experiment.max_children, level.size))
+        is_leaf = np.ones(child_parent.size, dtype=bool)
+        if depth < experiment.max_depth:
+            is_leaf = rng.random(child_parent.size) < experiment.leaf_probability
+        leaf_parents.append(child_parent[is_leaf])
+        parents.append(child_parent[~is_leaf])
+        level = level[-1] + 1 + np.arange(parents[-1].size)
+        if not level.size:
+            break
+    parent, leaf_parent = np.concatenate(parents), np.concatenate(leaf_parents)
+    leaf_input = rng.integers(n_inputs, size=leaf_parent.size)
+    weights = rng.random(2 * parent.size - n_outputs + leaf_parent.size)
+    activation = np.full(parent.size, NAMES.index(experiment.activation))
+    activation[:n_outputs] = NAMES.index("sigmoid")
+    return NeuralTree(n_inputs, n_outputs, parent, activation, leaf_parent, leaf_input, weights)
 
 
 def run_bneuralt(
