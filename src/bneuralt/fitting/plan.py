@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from bneuralt.fitting.train import TreeFit
 from bneuralt.model import Recipe
 from bneuralt.training import TrainingSettings
 from bneuralt.tree.growing import LEAF_PROBABILITY, MAX_DEPTH
-from bneuralt.tree.growth import TreeGrower, seed_of
+from bneuralt.tree.growth import TreeGrower
 from bneuralt.tree.monotonic import Signs, constrained
 from bneuralt.tree.neural_tree import AnyTree, PlannedTree, grown
 from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 
-__all__ = ["drawn_seed", "new_fit", "plan_tree", "tree_grower"]
+__all__ = ["drawn_seed", "new_fit", "plan_another", "plan_tree", "split_rng", "tree_grower"]
 
 
 def drawn_seed(random_state: Any) -> int:
@@ -69,12 +70,11 @@ def plan_tree(
     place : int
         Place of the tree in its forest, which decides whether its leaves move to ramps.
     """
-    structure, split, order = np.random.default_rng(seed).spawn(3)
     settings = training_of(problem, recipe) if settings is None else settings
     growth = recipe.growth
     rows, validation = problem.rows, problem.validation
     if validation is None and settings.select is not None:
-        rows, validation = hold_out(rows, problem.options.validation_fraction, split)
+        rows, validation = hold_out(rows, problem.options.validation_fraction, split_rng(seed))
     if validation is None and (settings.select or settings.patience):
         settings = settings.set_params(select=None, patience=None)
     sampling = growth.feature_sampling if sampling is None else sampling
@@ -91,13 +91,11 @@ def plan_tree(
             n_starts = growth.n_init
         sampler = leaf_sampler(problem, rows, sampling)
         grower = tree_grower(problem, recipe, sampler, n_weights)
-        starts = [PlannedTree(grower, seed_of(structure)) for _ in range(n_starts)]
+        starts = [PlannedTree(grower, each) for each in structure_seeds(seed, n_starts)]
         if not grower.grows_by_itself:
             starts = [grown(start) for start in starts]
-    seed = int(order.integers(2**63))
     fit = new_fit(problem, starts, rows, settings, seed, validation, sampling, signs)
-    if growth.plain_fraction > 0.0 and settings.leaf_moves:
-        fit.may_move_to = _without_ramps(problem, fit, growth.plain_fraction, place)
+    fit.may_move_to = _without_ramps(problem, recipe, fit, fit.may_move_to, place)
     fit.linear, fit.linear_share = linear, growth.linear_share
     fit.whole = problem.rows
     fit.is_mean = is_joined and len(starts) > 1
@@ -105,18 +103,60 @@ def plan_tree(
     return fit
 
 
+def plan_another(
+    problem: Problem, recipe: Recipe, fit: TreeFit, seed: int, place: int
+) -> TreeFit | None:
+    """Return the plan of another tree, of which only the random numbers differ.
+
+    Parameters
+    ----------
+    problem : Problem
+    recipe : Recipe
+    fit : TreeFit
+        The plan of a tree of the same rows, by `plan_tree`.
+    seed, place : int
+        As in `plan_tree`.
+
+    Returns
+    -------
+    TreeFit or None
+        None if more than random numbers differ: `plan_tree` plans such trees.
+    """
+    first = fit.starts[0]
+    if not isinstance(first, PlannedTree) or fit.validation_is_in_table:
+        return None
+    starts: list[AnyTree] = [
+        PlannedTree(first.grower, each) for each in structure_seeds(seed, len(fit.starts))
+    ]
+    other = replace(fit, starts=starts, seed=seed, results=[])
+    allowed = _moves(problem, fit.rows, starts, recipe.growth.feature_sampling, fit.settings)
+    other.may_move_to = _without_ramps(problem, recipe, other, allowed, place)
+    return other
+
+
+def structure_seeds(seed: int, n_starts: int) -> list[int]:
+    """Return the seeds by which the starts of a tree are grown."""
+    seeds: list[int] = np.random.SeedSequence([3, seed]).generate_state(n_starts, "u8").tolist()
+    return seeds
+
+
+def split_rng(seed: int) -> np.random.Generator:
+    """Return what draws the validation rows of a tree."""
+    return np.random.default_rng(seed).spawn(3)[1]
+
+
 def _without_ramps(
-    problem: Problem, fit: TreeFit, fraction: float, place: int
+    problem: Problem, recipe: Recipe, fit: TreeFit, allowed: list[Array] | None, place: int
 ) -> list[Array] | None:
     """Return where leaves may move to, if those of a fraction of the trees may not move to ramps.
 
     The starts of a tree have the places from `place` on.
     """
-    drawn = problem.encoder.drawn_groups
-    if drawn is None:
-        return fit.may_move_to
+    drawn, fraction = problem.encoder.drawn_groups, recipe.growth.plain_fraction
+    if drawn is None or fraction == 0.0 or not fit.settings.leaf_moves:
+        return allowed
     n = len(fit.starts)
-    allowed = [np.ones(drawn.size, dtype=bool)] * n if fit.may_move_to is None else fit.may_move_to
+    allowed = [np.ones(drawn.size, dtype=bool)] * n if allowed is None else allowed
     is_plain = np.diff(np.floor(fraction * (place + np.arange(n + 1)))) > 0
     return [
         each & (drawn >= 0) if plain else each
@@ -171,7 +211,7 @@ def new_fit(
         seed,
         problem.scaling,
         problem.target_scaling,
-        may_move_to=may_move_to(problem, rows, starts, sampling) if settings.leaf_moves else None,
+        may_move_to=_moves(problem, rows, starts, sampling, settings),
         signs=signs,
     )
 
@@ -238,13 +278,18 @@ def leaf_sampler(problem: Problem, rows: Rows, sampling: Any) -> Any:
     return chances_of_varying(chances, encoder.groups, varies, n_features)
 
 
-def may_move_to(
-    problem: Problem, rows: Rows, starts: Sequence[AnyTree], sampling: Any
+def _moves(
+    problem: Problem,
+    rows: Rows,
+    starts: Sequence[AnyTree],
+    sampling: Any,
+    settings: TrainingSettings,
 ) -> list[Array] | None:
     """Return which inputs the leaves of each tree may move to: those that could be drawn."""
     interactions = problem.interactions
     is_free = sampling is None or callable(sampling)
-    if not leaves_may_move(problem.options) or (is_free and interactions is None):
+    can_move = settings.leaf_moves and leaves_may_move(problem.options)
+    if not can_move or (is_free and interactions is None):
         return None
     groups = problem.encoder.groups
     allowed: Array = np.ones(groups.size, dtype=bool)

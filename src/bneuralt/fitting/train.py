@@ -69,6 +69,8 @@ class TreeFit:
         Whether the tree is the mean of all starts, and not the best of them.
     earlier : list of TrainingResult
         The training of each start before this one, as in a trial; may be empty.
+    units : dict
+        The unit of errors of rows, once it is known; the trees of a forest share it.
     """
 
     starts: list[AnyTree]
@@ -87,6 +89,7 @@ class TreeFit:
     linear_share: float = 0.0
     is_mean: bool = False
     earlier: list[TrainingResult] = field(default_factory=list)
+    units: dict[Rows, float] = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -156,7 +159,7 @@ class TreeFit:
     @property
     def best(self) -> int:
         """Position of the start to keep: the lowest final loss among those that are done."""
-        return int(np.argmin(self.losses))
+        return int(np.argmin(self.losses)) if len(self.results) > 1 else 0
 
     @property
     def result(self) -> TrainingResult:
@@ -170,8 +173,10 @@ class TreeFit:
 
         The best one, or all that are done; if the training was stopped, those of most epochs.
         """
+        if not self.is_mean:
+            return [self.best]
         done = [i for i, loss in enumerate(self.losses) if loss < inf]
-        if not self.is_mean or not done:
+        if not done:
             return [self.best]
         n_epochs = max(self.results[i].n_epochs for i in done)
         return [i for i in done if self.results[i].n_epochs == n_epochs]
@@ -180,9 +185,11 @@ class TreeFit:
     def tree(self) -> NeuralTree:
         """The tree to keep, with the factor in its outputs, and with the linear part."""
         tree = mean_tree([self.results[i].tree for i in self.kept])
+        if self.linear is not None and self.linear_share != 0.0:
+            return self.linear.added_to(tree, self.linear_share, self.output_factor)
         if self.output_factor != 1.0:
-            tree = tree.with_output_scaling(0.0, self.output_factor)
-        return tree if self.linear is None else self.linear.added_to(tree, self.linear_share)
+            return tree.with_output_scaling(0.0, self.output_factor)
+        return tree
 
     def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
         """Return the loss, score and learning rate of each epoch: means over the starts kept.
@@ -194,16 +201,14 @@ class TreeFit:
             the error divided by this unit.
         """
         parts = [[*self.earlier[i : i + 1], self.results[i]] for i in self.kept]
-        figures = {
-            name: np.mean(
-                [np.concatenate([p.history[name] for p in each]) for each in parts], axis=0
-            )
-            for name in HISTORY
-        }
+        curves = np.mean([np.concatenate([p.figures for p in each]) for each in parts], axis=0)
+        figures = dict(zip(HISTORY, curves.T, strict=True))
         history = {}
         for kind, rows in {"train": self.rows, "val": self.validation}.items():
             if rows is not None:
-                unit = self.error_unit(rows, error_unit)
+                if rows not in self.units:
+                    self.units[rows] = self.error_unit(rows, error_unit)
+                unit = self.units[rows]
                 history[f"{kind}_loss"] = figures[f"{kind}_loss"]
                 history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
         return {**history, "learning_rate": figures["learning_rate"]}
@@ -219,8 +224,7 @@ class TreeFit:
         """Return the inputs that leaves were moved to, and the new inputs of those that moved."""
         parts = [[self.results[i], *self.earlier[i : i + 1]] for i in self.kept]
         tried = [part.moves[:, 3] for results in parts for part in results]
-        starts = [results[-1].start for results in parts]
-        start = np.concatenate([tree.leaf_input for tree in starts])
+        start = np.concatenate([results[-1].start_inputs for results in parts])
         end = np.concatenate([self.results[i].tree.leaf_input for i in self.kept])
         return np.concatenate(tried), end[end != start]
 

@@ -12,7 +12,7 @@ import numpy as np
 from bneuralt.fitting.capacity import n_epochs_joined
 from bneuralt.fitting.finish import FitInterrupted, finished, new_model, state_of
 from bneuralt.fitting.linear import LinearPart
-from bneuralt.fitting.plan import leaf_sampler, new_fit, plan_tree, tree_grower
+from bneuralt.fitting.plan import leaf_sampler, new_fit, plan_tree, split_rng, tree_grower
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.progress import Listen, Report, Step, describe_epoch, silent
 from bneuralt.fitting.pruning import smaller_models
@@ -109,7 +109,7 @@ def with_validation(problem: Problem, recipe: Recipe) -> Problem:
     """
     if problem.validation is not None or recipe.training.select is None:
         return problem
-    _, split, _ = np.random.default_rng(problem.options.seed).spawn(3)
+    split = split_rng(problem.options.seed)
     rows, held_out = hold_out(problem.rows, problem.options.validation_fraction, split)
     problem = replace(problem, rows=rows, validation=held_out)
     return problem if problem.before is not None or held_out is None else problem.scaled()

@@ -24,7 +24,7 @@ from bneuralt.model.fingerprints import Fingerprints
 from bneuralt.model.intervals import Calibration
 from bneuralt.model.learning import Learning
 from bneuralt.model.recipe import Recipe
-from bneuralt.model.scaling import Scaling, fold, unfold
+from bneuralt.model.scaling import Scaling, fold_all, unfold
 from bneuralt.model.tasks import Task
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
@@ -366,7 +366,7 @@ class Model:
         if self.is_raw:
             return self
         outputs = self.output_scaling
-        trees = tuple(fold(tree, self.scaling, outputs) for tree in self.trees)
+        trees = tuple(fold_all(self.trees, self.scaling, outputs))
         raw = replace(self, trees=trees, is_raw=True)
         raw.__dict__["_scaled"] = self  # exact, and without nodes that folding may have added
         return raw

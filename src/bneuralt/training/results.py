@@ -98,6 +98,12 @@ class TrainingResult:
         """The tree that was trained."""
         return grown(self._start)
 
+    @property
+    def start_inputs(self) -> IntArray:
+        """The input of each leaf before the training."""
+        structure = self._result.structure
+        return self.start.leaf_input if structure is None else structure.leaf_input
+
     # Made at first use: of many trees trained together, most are only compared by their scores.
     @cached_property
     def tree(self) -> NeuralTree:
@@ -111,10 +117,15 @@ class TrainingResult:
         """The leaves that moved: rows of (epoch, leaf, input before, input after)."""
         return self._result.moves
 
+    @property
+    def figures(self) -> FloatArray:
+        """Figures of each epoch, of shape (n_epochs, n_figures), in the order of `HISTORY`."""
+        return self._result.history
+
     @cached_property
     def history(self) -> dict[str, FloatArray]:
         """Figures of each epoch, by name."""
-        return dict(zip(HISTORY, self._result.history.T, strict=True))
+        return dict(zip(HISTORY, self.figures.T, strict=True))
 
     @property
     def optimizer_state(self) -> OptimizerState:

@@ -8,7 +8,7 @@ Numbered like this, the children of a node are neighbours, and so are the nodes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -269,7 +269,7 @@ class NeuralTree(TreeShape):
         return PlannedTree(grower, seed_of(random_state)).tree
 
     @classmethod
-    def of_core(cls, structure: _core.Structure, parameters: FloatArray) -> NeuralTree:
+    def of_core(cls, structure: _core.Structure, parameters: ArrayLike) -> NeuralTree:
         """Return the tree of a structure that the core has made, whose arrays it shares."""
         tree = object.__new__(cls)
         tree.__dict__.update(
@@ -308,9 +308,15 @@ class NeuralTree(TreeShape):
         parameters : float array of shape (n_parameters,)
             In the order of `NeuralTree.parameters`.
         """
-        if np.array_equal(leaf_input, self.leaf_input):
+        inputs = checked_integers("leaf_input", leaf_input, np.int32)
+        if np.array_equal(inputs, self.leaf_input):
             return self.with_parameters(parameters)
-        return replace(self, leaf_input=np.asarray(leaf_input), parameters=np.asarray(parameters))
+        try:
+            structure = self.structure.with_leaf_inputs(inputs)
+        except ValueError:
+            check_leaves(self.parent, self.leaf_parent, inputs, self.n_inputs, self.n_outputs)
+            raise
+        return self.of_core(structure, parameters)
 
     def astype(self, dtype: DTypeLike) -> NeuralTree:
         """Return the tree with its weights as float64 or float32."""
@@ -329,13 +335,7 @@ class NeuralTree(TreeShape):
         ----------
         offset, factor : float or array of shape (n_inputs,)
         """
-        per_input = (self.n_inputs,)
-        offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), per_input)
-        factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), per_input)
-        weight = self.leaf_weight * factor[self.leaf_input]
-        shift = weight * offset[self.leaf_input]
-        bias = self.bias - np.bincount(self.leaf_parent, shift, minlength=self.parent.size)
-        return self._with_weights(bias, self.edge, weight)
+        return self.with_scalings((offset, factor))
 
     def with_output_scaling(self, offset: Any, factor: Any) -> NeuralTree:
         """Return the tree whose outputs are `factor * output + offset`.
@@ -346,18 +346,46 @@ class NeuralTree(TreeShape):
         ----------
         offset, factor : float or array of shape (n_outputs,)
         """
-        if self.output_activation != "linear":
-            raise ValueError(
-                "with_output_scaling needs linear outputs, this tree has "
-                f"output_activation={self.output_activation!r}"
-            )
+        return self.with_scalings(outputs=(offset, factor))
+
+    def with_scalings(
+        self,
+        inputs: tuple[ArrayLike, ArrayLike] | None = None,
+        outputs: tuple[ArrayLike, ArrayLike] | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> NeuralTree:
+        """Return the tree with both scalings; see `with_input_scaling` and `with_output_scaling`.
+
+        Parameters
+        ----------
+        inputs, outputs : tuple (offset, factor), optional
+        dtype : {float64, float32}, optional
+            dtype of its weights, by default that of this tree.
+        """
         k, n_nodes = self.n_outputs, self.parent.size
-        per_node = np.ones(n_nodes)  # the factor of the weighted sum of each node
-        per_node[:k] = factor
-        bias = per_node * self.bias
-        bias[:k] += offset
-        edge = per_node[self.parent[k:]] * self.edge
-        return self._with_weights(bias, edge, per_node[self.leaf_parent] * self.leaf_weight)
+        bias, edge, weight = (
+            each.astype(np.float64) for each in (self.bias, self.edge, self.leaf_weight)
+        )
+        if inputs is not None:
+            offset, factor = (_of_each(part, self.n_inputs)[self.leaf_input] for part in inputs)
+            weight *= factor
+            bias -= np.bincount(self.leaf_parent, weight * offset, minlength=n_nodes)
+        if outputs is not None:
+            if self.output_activation != "linear":
+                raise ValueError(
+                    "with_output_scaling needs linear outputs, this tree has "
+                    f"output_activation={self.output_activation!r}"
+                )
+            per_node = np.ones(n_nodes)  # the factor of the weighted sum of each node
+            per_node[:k] = outputs[1]
+            bias *= per_node
+            bias[:k] += outputs[0]
+            edge *= per_node[self.parent[k:]]
+            weight *= per_node[self.leaf_parent]
+        trained = [self.activation_parameters] if self.trains_activations else []
+        weights = np.concatenate([bias, edge, weight, *trained])
+        with np.errstate(over="ignore"):  # reported as a non-finite weight, with its place
+            return self.with_parameters(weights.astype(dtype or self.dtype, copy=False))
 
     def with_linear_outputs(self) -> NeuralTree:
         """Return the tree with a linear output above each output, which becomes its only child."""
@@ -375,11 +403,6 @@ class NeuralTree(TreeShape):
             activation_parameters=self.activation_parameters,
             trains_activations=self.trains_activations,
         )
-
-    def _with_weights(self, bias: Array, edge: Array, leaf_weight: Array) -> NeuralTree:
-        trained = [self.activation_parameters] if self.trains_activations else []
-        weights = np.concatenate([bias, edge, leaf_weight, *trained], dtype=np.float64)
-        return self.with_parameters(weights.astype(self.dtype))
 
     @cached_property
     def core(self) -> _core.WeightedTree:
@@ -532,7 +555,10 @@ class NeuralTree(TreeShape):
         )
 
 
-#: Attributes shared by trees that differ only in their weights.
+def _of_each(values: ArrayLike, n: int) -> FloatArray:
+    return np.broadcast_to(np.asarray(values, dtype=np.float64), (n,))
+
+
 @dataclass(frozen=True)
 class PlannedTree:
     """A random tree that is grown when it is needed, such as by the thread that trains it.
@@ -587,4 +613,5 @@ def grown(tree: AnyTree) -> NeuralTree:
     return tree.tree if isinstance(tree, PlannedTree) else tree
 
 
+#: Attributes shared by trees that differ only in their weights.
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
