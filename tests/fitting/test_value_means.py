@@ -218,6 +218,20 @@ def test_the_rule():
     assert fitted(few, y_few).recipe_.categorical_features == "from_dtype"
 
 
+def test_frequent_values_also_have_inputs_of_their_own():
+    """So that other columns can have another effect for them: 10 rows and .2 % of them."""
+    rng = np.random.default_rng(0)
+    for n_rows, least in ((3_000, 10), (6_000, 12)):
+        chance = 1 / np.arange(1, 501)
+        value = rng.choice(500, n_rows, p=chance / chance.sum())
+        X = pd.DataFrame({"shop": [f"s{i:03}" for i in value], "size": rng.normal(size=n_rows)})
+        feature = means_of(fitted(X, rng.normal(size=n_rows)))
+        counts = X["shop"].value_counts()
+        assert set(feature.frequent) == set(counts.index[counts >= least])
+    many = Column("text", np.repeat(np.arange(400), 20), tuple(f"v{i:03}" for i in range(400)))
+    assert len(MeansFeature.of_values(many, np.ones(8_000)).frequent) == 254
+
+
 def test_forced_and_forbidden():
     X, y = shops(n=200, n_values=20)
     assert means_of(fitted(X, y, categorical_features={"shop": "means"})) is not None
