@@ -25,6 +25,7 @@ from tests.reference.attributions import (
     rescaled_contributions,
 )
 from tests.reference.growth import grow
+from tests.reference.idle import contribution_bounds
 from tests.reference.lines import inputs_of_rows, limited_line
 from tests.reference.losses import LOSS, LOSS_GRADIENT, targets
 from tests.reference.moving import LeafMover, Moved
@@ -61,6 +62,7 @@ __all__ = [
     "batch_loss",
     "build",
     "clipped",
+    "contribution_bounds",
     "examples",
     "forward",
     "forward_pass",

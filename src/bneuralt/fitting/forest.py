@@ -29,7 +29,7 @@ from bneuralt.fitting.finish import (
 from bneuralt.fitting.joblib_workers import active_backend, aligned, over_workers
 from bneuralt.fitting.linear import LinearPart, refitted
 from bneuralt.fitting.options import Options
-from bneuralt.fitting.plan import plan_another, plan_tree
+from bneuralt.fitting.plan import drawn_seed, drawn_seeds, plan_another, plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.progress import (
     ForestState,
@@ -252,16 +252,20 @@ def _train_batch(
     begun: list[TreeFit] = []
 
     def plans() -> Iterator[TreeFit]:
-        for member in members:
-            begun.append(_plan(problem, recipe, member, begun[0] if begun else None))
+        seeds = drawn_seeds([member.seed for member in members])
+        for member, seed in zip(members, seeds, strict=True):
+            begun.append(_plan(problem, recipe, member, seed, begun[0] if begun else None))
             yield begun[-1]
 
-    # Called for each tree while others are trained.
-    def keep(i: int) -> bool:
-        nonlocal is_over
+    def keep(i: int) -> None:
         member, fit = members[i], begun[i]
         member.tree = _without_idle(problem, recipe, fit.tree)
         member.state = replace(state_of(problem, fit, member.seed), sample=sample)
+
+    # Called for each tree that is done, while others are trained.
+    def keep_and_report(i: int) -> bool:
+        nonlocal is_over
+        keep(i)
         is_over = report_tree is not None and report_tree()
         return is_over
 
@@ -271,7 +275,7 @@ def _train_batch(
             problem.rows,
             options.n_threads,
             validation=problem.validation,
-            progress=keep,
+            progress=keep_and_report,
             n_starts=len(members) * recipe.growth.n_init,
         )
     finally:
@@ -288,7 +292,9 @@ def _without_idle(problem: Problem, recipe: Recipe, tree: NeuralTree) -> NeuralT
     return tree if recipe.n_weights is None else without_idle(problem, tree, problem.scaling)
 
 
-def _plan(problem: Problem, recipe: Recipe, member: Member, first: TreeFit | None) -> TreeFit:
+def _plan(
+    problem: Problem, recipe: Recipe, member: Member, seed: int, first: TreeFit | None
+) -> TreeFit:
     """Return the training of a tree; its linear part has seen no other rows than the tree.
 
     Most forests differ in nothing but random numbers from the plan of their first tree.
@@ -296,15 +302,13 @@ def _plan(problem: Problem, recipe: Recipe, member: Member, first: TreeFit | Non
     rows = rows_of_tree(problem.options, problem.rows, member.seed)
     sampling = features_of_tree(problem, member.seed)
     if first is not None and first.whole is rows and sampling is None:
-        other = plan_another(problem, recipe, first, member.seed, member.place)
+        other = plan_another(problem, recipe, first, seed, member.place)
         if other is not None:
             return other
     of_tree, linear = problem.with_rows(rows), member.linear
     if linear is not None and rows is not problem.rows:
         linear = refitted(of_tree, linear, linear.penalty)
-    return plan_tree(
-        of_tree, recipe, member.seed, sampling=sampling, linear=linear, place=member.place
-    )
+    return plan_tree(of_tree, recipe, seed, sampling=sampling, linear=linear, place=member.place)
 
 
 def _refit(problem: Problem, recipe: Recipe, done: list[tuple[Member, Any]]) -> None:
@@ -338,7 +342,7 @@ def fit_part_of_forest(problem: Problem) -> Model:
         if sampling is not None:
             growth = recipe.growth.set_params(feature_sampling=sampling)
             recipe_of_tree = replace(recipe, values={**recipe.values, "growth": growth})
-        fit, state = plan_part(problem.with_rows(rows), recipe_of_tree, i, seed)
+        fit, state = plan_part(problem.with_rows(rows), recipe_of_tree, i, drawn_seed(seed))
         fits.append((fit, seed))
         states.append(state)
     # Ctrl-C leaves all trees as they were

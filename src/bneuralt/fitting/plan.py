@@ -25,12 +25,35 @@ from bneuralt.tree.monotonic import Signs, constrained
 from bneuralt.tree.neural_tree import AnyTree, PlannedTree, grown
 from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 
-__all__ = ["drawn_seed", "new_fit", "plan_another", "plan_tree", "split_rng", "tree_grower"]
+__all__ = [
+    "drawn_seed",
+    "drawn_seeds",
+    "new_fit",
+    "plan_another",
+    "plan_tree",
+    "split_rng",
+    "tree_grower",
+]
 
 
 def drawn_seed(random_state: Any) -> int:
     """Return a seed that is drawn with a `random_state`."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def drawn_seeds(seeds: Sequence[int]) -> list[int]:
+    """Return `drawn_seed` of each of some numbers.
+
+    Examples
+    --------
+    >>> drawn_seeds([3, 4]) == [drawn_seed(3), drawn_seed(4)]
+    True
+    """
+    rng, drawn = np.random.RandomState(0), []  # a new one takes as long as to grow ten trees
+    for seed in seeds:
+        rng.seed(seed)
+        drawn.append(drawn_seed(rng))
+    return drawn
 
 
 def plan_tree(
@@ -136,7 +159,7 @@ def plan_another(
 
 def structure_seeds(seed: int, n_starts: int) -> list[int]:
     """Return the seeds by which the starts of a tree are grown."""
-    seeds: list[int] = np.random.SeedSequence([3, seed]).generate_state(n_starts, "u8").tolist()
+    seeds: list[int] = np.random.SeedSequence(seed).generate_state(n_starts, np.uint64).tolist()
     return seeds
 
 
