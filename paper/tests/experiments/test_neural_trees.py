@@ -1,4 +1,4 @@
-"""Trees of the paper's rules: those of the published runs, and as `NeuralTree.random` draws them."""
+"""Trees of the paper's rules: those of the published runs, as `NeuralTree.random` draws them."""
 
 from hashlib import sha256
 

@@ -271,5 +271,8 @@ def _pair(scaling: OffsetAndFactor, size: int | None, name: str) -> tuple[FloatA
         if size is not None and part.size not in (1, size):
             raise ValueError(f"{name} needs one offset and one factor for each of {size} inputs")
     if size is not None:
-        pair = [np.ascontiguousarray(np.broadcast_to(part, (size,))) for part in pair]
+        pair = [
+            np.ascontiguousarray(part if part.size == size else np.broadcast_to(part, (size,)))
+            for part in pair
+        ]
     return pair[0], pair[1]

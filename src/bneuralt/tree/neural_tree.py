@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt import _core
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.checks import (
@@ -379,7 +379,7 @@ class NeuralTree(TreeShape):
             per_node = np.ones(n_nodes)  # the factor of the weighted sum of each node
             per_node[:k] = outputs[1]
             bias *= per_node
-            bias[:k] += outputs[0]
+            bias[:k] += np.asarray(outputs[0], dtype=np.float64)
             edge *= per_node[self.parent[k:]]
             weight *= per_node[self.leaf_parent]
         trained = [self.activation_parameters] if self.trains_activations else []
@@ -556,7 +556,8 @@ class NeuralTree(TreeShape):
 
 
 def _of_each(values: ArrayLike, n: int) -> FloatArray:
-    return np.broadcast_to(np.asarray(values, dtype=np.float64), (n,))
+    array = np.asarray(values, dtype=np.float64)
+    return array if array.shape == (n,) else np.broadcast_to(array, (n,))
 
 
 @dataclass(frozen=True)
