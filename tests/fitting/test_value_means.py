@@ -245,7 +245,10 @@ def test_forced_and_forbidden():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"shop": "mean"}, "'mean' must be one of 'means', 'all means', 'values', or a number of rows"),
+        (
+            {"shop": "mean"},
+            "'mean' must be one of 'means', 'all means', 'values', or a number of rows",
+        ),
         ({"shop": 0}, "=0 must be one of"),
         ({"shop": True}, "=True must be one of"),
         ({"city": "means"}, "no such column"),
