@@ -245,7 +245,12 @@ def test_forced_and_forbidden():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"shop": "mean"}, "'mean' must be one of 'means', 'all means', 'values'"),
+        (
+            {"shop": "mean"},
+            "'mean' must be one of 'means', 'all means', 'values', or a number of rows",
+        ),
+        ({"shop": 0}, "=0 must be one of"),
+        ({"shop": True}, "=True must be one of"),
         ({"city": "means"}, "no such column"),
         ({7: "means"}, "indices must be in 0 to 1"),
     ],
@@ -262,7 +267,7 @@ def test_means_need_all_rows_and_repeated_values():
     with pytest.raises(ValueError, match="use fit instead of partial_fit"):
         model.partial_fit(X, y)
     X["shop"] = [f"s{i}" for i in range(100)]
-    with pytest.raises(ValueError, match="is in a single row"):
+    with pytest.raises(ValueError, match="none of its values is in 2 rows"):
         fitted(X, y, categorical_features={"shop": "means"}, identifiers="keep")
 
 
@@ -403,6 +408,21 @@ def test_files(tmp_path):
     listed = set(loaded.model_.encoder.features[0].categories)
     text = path.read_text()
     assert once and not once & listed and not any(value in text for value in list(once)[:50])
+
+
+def test_values_in_few_rows_are_withheld_if_asked_for(tmp_path):
+    X, y = shops()
+    model = fitted(X, y, categorical_features={"shop": 5})
+    model.save(tmp_path / "model.json")
+    counts, text = X["shop"].value_counts(), (tmp_path / "model.json").read_text()
+    for shop, n_rows in counts.items():
+        assert (f'"{shop}"' in text) == (n_rows >= 5)
+    loaded = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    few = X[X["shop"].isin(counts.index[counts < 5])]
+    new = few.assign(shop="never seen")
+    np.testing.assert_array_equal(loaded.predict(few), loaded.predict(new))
+    assert loaded.recipe_.categorical_features == {"shop": 5}
 
 
 def damaged(change):
