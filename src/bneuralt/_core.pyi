@@ -68,6 +68,9 @@ class Structure:
 
     def __init__(self, n_inputs: int, n_outputs: int, parent: numpy.typing.NDArray[Any], activation: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any], leaf_input: numpy.typing.NDArray[Any], activation_parameters: numpy.typing.NDArray[Any], trains_activations: bool) -> None: ...
 
+    def with_leaf_inputs(self, leaf_input: numpy.typing.NDArray[Any]) -> Structure:
+        """Return the structure with other inputs of its leaves."""
+
     @property
     def n_inputs(self) -> int: ...
 
@@ -127,6 +130,16 @@ class PlannedTree:
     """A tree that is grown by the thread that trains it."""
 
     def __init__(self, rule: GrowthRule, seed: int, is_single: bool) -> None: ...
+
+def with_output_leaves(tree: WeightedTree, factor: float, output: numpy.typing.NDArray[Any], input: numpy.typing.NDArray[Any], weight: numpy.typing.NDArray[Any], bias: numpy.typing.NDArray[Any]) -> tuple[Structure, numpy.typing.NDArray[Any]]:
+    """
+    Return structure and weights of a tree of linear outputs that are multiplied by a factor, and have more leaves and other biases.
+    """
+
+def idle_branches(tree: WeightedTree, low: numpy.typing.NDArray[Any], high: numpy.typing.NDArray[Any], tolerance: float) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]:
+    """
+    Return the edges and leaves that contribute almost the same for all inputs between two limits, and the middle of what each contributes.
+    """
 
 def forward_tree(tree: WeightedTree, X: object, n_threads: int, softmax: bool) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
     """
