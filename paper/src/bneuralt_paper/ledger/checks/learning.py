@@ -155,15 +155,3 @@ def steady(evidence: Evidence, setting: str, label: str) -> Check:
         f"{100 * share:.0f} % of the steps rise ({task})" for task, share in shares.items()
     )
     return Check(text, shares["regression"] < shares["classification"])
-
-
-@check
-def drawn_curves(evidence: Evidence, setting: str) -> Check:
-    """Count the curves of a figure; the paper prints no numbers of them."""
-    table = evidence.curves
-    rows = table[table["experiment"].str.fullmatch(f"{setting}-[GMNARD]")]
-    if rows.empty:
-        raise NotTested(f"there are no learning curves of {setting}")
-    runs = int(rows["runs"].max())
-    n = len(rows.drop_duplicates(["experiment", "dataset"]))
-    raise NotTested(f"the paper prints no numbers; {n} pairs of curves of {runs} runs are drawn")
