@@ -93,7 +93,9 @@ def _provenance(evidence: Evidence) -> dict[str, str]:
         machines = sorted(set(frame["machine"].dropna()))
         facts["machines of these runs"] = "; ".join(machines)
     if evidence.curve_table is not None:
-        facts["learning curves"] = f"{int(evidence.curve_table['runs'].max())} runs each"
+        runs = evidence.curve_table.query("epoch == 1")["runs"]
+        numbers = " to ".join(str(n) for n in sorted({runs.min(), runs.max()}))
+        facts["learning curves"] = f"{numbers} runs each"
     if evidence.image_results.all():
         facts["images"] = _image_facts(evidence.image_results)
     return facts

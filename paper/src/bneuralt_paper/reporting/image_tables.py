@@ -59,7 +59,7 @@ def table4(results: ImageResults | None = None) -> ReportTable:
     notes = [
         "Values in italics are quoted from the paper: for BNeuralT the lowest error on the test "
         "rows, for the classification trees results from the literature. Ours: the lowest error "
-        "after any epoch and that after the last epoch, which is honest. "
+        "after any epoch, and the error after the last epoch, which is honest. "
         "d: depth, m: printed maximum of children, p: leaf probability, r: learning rate. Seconds "
         "are processor time of one run on one thread; of the modern recipe up to 24,000 weights, "
         "elapsed time on a busy machine. ± is the standard deviation over seeds."
@@ -173,7 +173,8 @@ def _table(
         kind = "quoted" if record["source"] == "printed" else ""
         counts = [record.get(name) for name in ("weights", "epochs", "seconds", "runs")]
         weights, epochs, seconds, n_runs = (
-            TableCell("" if n is None else f"{n:,.0f}", kind) for n in counts
+            TableCell("" if n is None else f"{n:,.0f}" if n >= 1 else f"{n:.1f}", kind)
+            for n in counts
         )
         lowest = TableCell(_with_spread(record, "error_percent", "deviation"), kind)
         last = TableCell(_with_spread(record, "last_percent", "last_deviation"), kind)

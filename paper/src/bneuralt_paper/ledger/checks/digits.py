@@ -90,7 +90,7 @@ def large_tree_rate(evidence: Evidence) -> Check:
         lowest += [run.lowest_error for run in runs]
         errors = _percent([run.lowest_error for run in runs])
         training = _percent([run.train_error[-1] for run in runs])
-        parts.append(f"rate {rate:g}: {errors} % (training rows {training}), {_unlearned(runs)}")
+        parts.append(f"rate {rate:g}: {errors} % (training rows {training})")
     text = "; ".join(parts)
     if shallow := [r for r in evidence.image_results.paper_runs if r.label in SHALLOW]:
         error = [run.lowest_error for run in shallow]
