@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
+from bneuralt.fitting.minimize import minimize
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss
 from bneuralt.fitting.rows import Rows
@@ -37,6 +37,8 @@ __all__ = [
 PENALTIES = (100.0, 10.0, 1.0)
 #: Iterations for each penalty, then for all rows, and for rows without a path before them.
 PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (4, 5, 6), 4, 30
+#: Fewer are enough where one of them lowers the loss by less than this fraction.
+TOLERANCE = 1e-4
 #: Iterations where weights are limited, in coordinates in which the problem is less round.
 LIMITED_ITERATIONS = 8
 #: Largest number of leaves of the linear part, as a fraction of `n_weights`.
@@ -74,16 +76,12 @@ class LinearPart:
         weight = share * self.weight[output, place]
         return with_output_leaves(tree, output, self.inputs[place], weight, share * self.bias)
 
-    def outputs(self, problem: Problem, rows: Rows) -> FloatArray:
-        """Return the outputs for rows, of shape (n_rows, n_outputs)."""
-        return _scaled_inputs(problem, rows, self.inputs) @ self.weight.T + self.bias
-
 
 class LinearFit(NamedTuple):
-    """The linear part of all rows, and those without the rows of each fold."""
+    """The linear part of all rows, and outputs of the models without the rows of each fold."""
 
     part: LinearPart
-    of_folds: list[LinearPart]
+    outputs: FloatArray  # of shape (n_folds, n_columns, n_rows), as the loss reads them
 
 
 def n_weights_for_trees(problem: Problem, n_weights: int) -> int:
@@ -135,7 +133,8 @@ def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) 
     penalty, lowest = PENALTIES[0], np.inf
     for each, n_iterations in zip(PENALTIES, PATH_ITERATIONS, strict=True):
         coefficients = model.minimised(coefficients, fold_weight, each, n_iterations)
-        loss = float(np.vdot(held_weight, model.losses(coefficients)))
+        losses, _ = model.loss(model.outputs(coefficients))
+        loss = float(np.vdot(held_weight, losses))
         if loss >= lowest:
             break
         best, penalty, lowest = coefficients, each, loss
@@ -144,7 +143,7 @@ def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) 
         best = model.minimised(best, fold_weight, penalty, LIMITED_ITERATIONS)
     mean = best.mean(axis=0, keepdims=True)
     whole = model.minimised(mean, weight[np.newaxis], penalty, LAST_ITERATIONS)
-    return LinearFit(model.part(whole[0], penalty), [model.part(each, penalty) for each in best])
+    return LinearFit(model.part(whole[0], penalty), model.outputs(best))
 
 
 @one_blas_thread()
@@ -181,7 +180,8 @@ class _Models:
     of the inputs, divided by the root of the second derivatives. Where signs are constrained, or
     only some leaves are used, the directions are the inputs.
 
-    Coefficients have the shape (n_models, n_columns, n_inputs + 1), the constant last.
+    Coefficients have the shape (n_models, n_columns, n_inputs + 1): those of the directions, and the
+    output at the mean of the inputs.
     """
 
     def __init__(
@@ -194,17 +194,18 @@ class _Models:
         self.problem, self.rows = problem, rows
         self.inputs = inputs_of(problem) if inputs is None else inputs
         X = _scaled_inputs(problem, rows, self.inputs)
-        A = np.column_stack([X, np.ones(len(X))])
+        self.mean: FloatArray = X.mean(axis=0)
+        X -= self.mean
         self.loss: RowLoss = row_loss(problem.loss, problem.task, problem.scaled_target(rows))
         self.signs = problem.input_signs
         self.kept = kept
         if kept is None and self.signs is None:
-            square, self.basis = np.linalg.eigh(A.T @ A)
-            self.columns = np.ascontiguousarray((A @ self.basis).T)
+            square, self.basis = np.linalg.eigh(X.T @ X)
+            X = X @ self.basis
         else:
-            square, self.basis = np.einsum("ij,ij->j", A, A), np.eye(A.shape[1])
-            self.columns = np.ascontiguousarray(A.T)
-        self.square = np.maximum(square, 0.0)
+            square, self.basis = np.einsum("ij,ij->j", X, X), np.eye(X.shape[1])
+        self.columns = np.vstack([X.T, np.ones(len(X))])
+        self.square = np.append(np.maximum(square, 0.0), len(X))
 
     @property
     def n_weights(self) -> int:
@@ -214,18 +215,15 @@ class _Models:
     def constants(self, weight: FloatArray) -> FloatArray:
         """Return the coefficients of the best constants."""
         each = np.array([self.loss.constant(w) for w in weight])
-        result: FloatArray = each[:, :, np.newaxis] * self.basis[-1]
+        result = np.zeros((*each.shape, self.square.size))
+        result[..., -1] = each
         return result
 
-    def outputs_of_columns(self, coefficients: FloatArray) -> FloatArray:
+    def outputs(self, coefficients: FloatArray) -> FloatArray:
         """Return the values of the linear functions, of shape (n_models, n_columns, n_rows)."""
-        flat = coefficients.reshape(-1, coefficients.shape[-1]) @ self.columns
+        flat = coefficients.reshape(-1, self.square.size) @ self.columns
         result: FloatArray = flat.reshape(*coefficients.shape[:-1], -1)
         return result
-
-    def losses(self, coefficients: FloatArray) -> FloatArray:
-        """Return the loss of each model for each row."""
-        return self.loss(self.outputs_of_columns(coefficients))[0]
 
     def minimised(
         self, start: FloatArray, weight: FloatArray, penalty: float | None, n_iterations: int
@@ -233,58 +231,52 @@ class _Models:
         """Return coefficients with a lower sum of losses and penalties."""
         if penalty is None:
             return self.constants(weight)
-        penalty *= self.loss.unit
-        shape, constant, columns = start.shape, self.basis[-1], self.columns
-        scale = np.broadcast_to(
-            1.0 / np.sqrt(self.loss.curvature * self.square + penalty), shape[1:]
-        )
+        shape, columns, across = start.shape, self.columns, self.columns.T
+        penalties = np.full(self.square.size, penalty * self.loss.unit)
+        penalties[-1] = 0.0
+        scale = 1.0 / np.sqrt(self.loss.curvature * self.square + penalties)
         if self.kept is not None:
             scale = scale * np.column_stack([self.kept, np.ones(shape[1])])
+        scale = np.broadcast_to(scale, shape).reshape(-1, self.square.size)
+        weight = weight[:, np.newaxis]
 
         def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
-            coefficients = scaled.reshape(shape) * scale
-            losses, slopes = self.loss(self.outputs_of_columns(coefficients))
-            slopes *= weight[:, np.newaxis]
-            penalized = coefficients - (coefficients @ constant)[..., np.newaxis] * constant
-            gradient = (slopes.reshape(-1, slopes.shape[-1]) @ columns.T).reshape(shape)
-            gradient += penalty * penalized
-            value = np.vdot(weight, losses) + penalty / 2 * np.vdot(penalized, penalized)
+            coefficients = scaled.reshape(scale.shape) * scale
+            outputs = (coefficients @ columns).reshape(*shape[:2], -1)
+            losses, slopes = self.loss(outputs)
+            slopes *= weight
+            penalized = penalties * coefficients
+            gradient = slopes.reshape(len(scale), -1) @ across
+            gradient += penalized
+            value = np.vdot(weight, losses) + 0.5 * np.vdot(penalized, coefficients)
             return float(value), (gradient * scale).ravel()
 
-        begin = np.divide(start, scale, out=np.zeros(shape), where=scale != 0.0)
-        found = minimize(
-            objective,
-            begin.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=self._bounds(shape),
-            options={"maxiter": n_iterations, "maxcor": 8},
-        )
-        result: FloatArray = found.x.reshape(shape) * scale
+        begin = np.zeros(scale.shape)
+        np.divide(start.reshape(scale.shape), scale, out=begin, where=scale != 0.0)
+        limits = None if self.signs is None else self._limits(len(scale))
+        found, _ = minimize(objective, begin.ravel(), n_iterations, limits, TOLERANCE)
+        result: FloatArray = (found.reshape(scale.shape) * scale).reshape(shape)
         return result
 
-    def _bounds(self, shape: tuple[int, ...]) -> list[tuple[float | None, float | None]] | None:
-        """Return the bounds of coefficients whose signs are constrained."""
-        if self.signs is None:
-            return None
-        each = {-1: (None, 0.0), 0: (None, None), 1: (0.0, None)}
-        of_model = [each[int(sign)] for sign in self.signs[self.inputs]] + [each[0]]
-        return of_model * (shape[0] * shape[1])
+    def _limits(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the limits of coefficients whose signs are constrained, of n functions."""
+        assert self.signs is not None
+        signs = np.tile(np.append(self.signs[self.inputs], 0), n)
+        return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
 
     def limited(self, coefficients: FloatArray, n_weights: int) -> tuple[_Models, FloatArray]:
         """Return models of the largest weights only, and their coefficients to begin with."""
-        weights = coefficients @ self.basis.T
-        size = np.abs(weights.mean(axis=0))[:, :-1]
+        weights = coefficients[..., :-1] @ self.basis.T
+        size = np.abs(weights.mean(axis=0))
         smallest = np.partition(size.ravel(), -n_weights)[-n_weights]
-        return _Models(self.problem, self.rows, self.inputs, size >= smallest), weights
+        models = _Models(self.problem, self.rows, self.inputs, size >= smallest)
+        return models, np.concatenate([weights, coefficients[..., -1:]], axis=-1)
 
     def part(self, coefficients: FloatArray, penalty: float | None) -> LinearPart:
         """Return a model as a linear part."""
-        weights = coefficients @ self.basis.T
-        if penalty is None:
-            weights[:, :-1] = 0.0
-        n_outputs = self.problem.n_outputs
-        weight = np.zeros((n_outputs, self.inputs.size))
-        bias = np.zeros(n_outputs)
-        weight[-len(weights) :], bias[-len(weights) :] = weights[:, :-1], weights[:, -1]
+        n_outputs, n = self.problem.n_outputs, len(coefficients)
+        weight, bias = np.zeros((n_outputs, self.inputs.size)), np.zeros(n_outputs)
+        if penalty is not None:
+            weight[-n:] = coefficients[:, :-1] @ self.basis.T
+        bias[-n:] = coefficients[:, -1] - weight[-n:] @ self.mean
         return LinearPart(self.inputs, weight, bias, penalty)
