@@ -38,7 +38,7 @@ PENALTIES = (100.0, 10.0, 1.0)
 #: Iterations for each penalty, then for all rows, and for rows without a path before them.
 PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (4, 5, 6), 4, 30
 #: Fewer are enough where one of them lowers the loss by less than this fraction.
-TOLERANCE = 1e-4
+TOLERANCE = 1e-5
 #: Iterations where weights are limited, in coordinates in which the problem is less round.
 LIMITED_ITERATIONS = 8
 #: Largest number of leaves of the linear part, as a fraction of `n_weights`.
@@ -180,8 +180,8 @@ class _Models:
     of the inputs, divided by the root of the second derivatives. Where signs are constrained, or
     only some leaves are used, the directions are the inputs.
 
-    Coefficients have the shape (n_models, n_columns, n_inputs + 1): those of the directions, and the
-    output at the mean of the inputs.
+    Coefficients have the shape (n_models, n_columns, n_inputs + 1): those of the directions, and
+    the output at the mean of the inputs.
     """
 
     def __init__(
