@@ -36,7 +36,7 @@ __all__ = [
 #: lowers the loss on held-out rows.
 PENALTIES = (100.0, 10.0, 1.0)
 #: Iterations for each penalty, then for all rows, and for rows without a path before them.
-PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (4, 5, 6), 4, 30
+PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (3, 4, 6), 4, 30
 #: Fewer are enough where one of them lowers the loss by less than this fraction.
 TOLERANCE = 1e-5
 #: Iterations where weights are limited, in coordinates in which the problem is less round.
@@ -129,21 +129,23 @@ def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) 
     fold_weight = np.where(is_held_out, 0.0, weight)
     held_weight = np.where(is_held_out, weight, 0.0)
     model = _Models(problem, rows)
-    coefficients = best = model.constants(fold_weight)
+    at = best = model.at(model.constants(fold_weight), fold_weight)
     penalty, lowest = PENALTIES[0], np.inf
     for each, n_iterations in zip(PENALTIES, PATH_ITERATIONS, strict=True):
-        coefficients = model.minimised(coefficients, fold_weight, each, n_iterations)
-        losses, _ = model.loss(model.outputs(coefficients))
-        loss = float(np.vdot(held_weight, losses))
+        at = model.minimised(at, fold_weight, each, n_iterations)
+        loss = float(np.vdot(held_weight, at.losses))
         if loss >= lowest:
             break
-        best, penalty, lowest = coefficients, each, loss
+        best, penalty, lowest = at, each, loss
+    coefficients = best.coefficients
     if most is not None and model.n_weights > most:
-        model, best = model.limited(best, most)
-        best = model.minimised(best, fold_weight, penalty, LIMITED_ITERATIONS)
-    mean = best.mean(axis=0, keepdims=True)
-    whole = model.minimised(mean, weight[np.newaxis], penalty, LAST_ITERATIONS)
-    return LinearFit(model.part(whole[0], penalty), model.outputs(best))
+        model, coefficients = model.limited(coefficients, most)
+        at = model.at(coefficients, fold_weight)
+        coefficients = model.minimised(at, fold_weight, penalty, LIMITED_ITERATIONS).coefficients
+    weight = weight[np.newaxis]
+    at = model.at(coefficients.mean(axis=0, keepdims=True), weight)
+    whole = model.minimised(at, weight, penalty, LAST_ITERATIONS).coefficients
+    return LinearFit(model.part(whole[0], penalty), model.outputs(coefficients))
 
 
 @one_blas_thread()
@@ -153,13 +155,18 @@ def refitted(problem: Problem, part: LinearPart, penalty: float | None) -> Linea
     weight = (rows.weight / rows.weight.mean())[np.newaxis]
     kept = part.weight[-_n_columns(problem) :] != 0.0
     model = _Models(problem, rows, part.inputs, None if kept.all() else kept)
-    start = model.constants(weight)
-    return model.part(model.minimised(start, weight, penalty, ALL_ITERATIONS)[0], penalty)
+    found = model.constants(weight)
+    if penalty is not None:
+        at = model.at(found, weight)
+        found = model.minimised(at, weight, penalty, ALL_ITERATIONS).coefficients
+    return model.part(found[0], penalty)
 
 
 def _scaled_inputs(problem: Problem, rows: Rows, inputs: IntArray) -> FloatArray:
     """Return some inputs of rows, as trees are trained on them."""
-    X = rows.inputs[:, inputs].astype(np.float64)
+    lines = rows.lines
+    X = rows.X[:, inputs] if lines is None else lines.take(inputs).apply(rows.X)
+    X = X.astype(np.float64, copy=False)
     if problem.scaling is None:
         return X
     offset, factor = problem.scaling
@@ -171,6 +178,14 @@ def _n_columns(problem: Problem) -> int:
     """Return the number of linear functions: one for each output, and one for two classes."""
     is_binary = problem.task.kind == "classes" and problem.n_outputs == 2
     return 1 if is_binary and problem.loss.name == "cross_entropy" else problem.n_outputs
+
+
+class _Point(NamedTuple):
+    """Coefficients of models, the loss of each row, and the slopes of the sum of losses."""
+
+    coefficients: FloatArray  # of shape (n_models, n_columns, n_inputs + 1)
+    losses: FloatArray  # of shape (n_models, n_rows)
+    slope: FloatArray  # of the shape of the coefficients
 
 
 class _Models:
@@ -225,38 +240,43 @@ class _Models:
         result: FloatArray = flat.reshape(*coefficients.shape[:-1], -1)
         return result
 
+    def at(self, coefficients: FloatArray, weight: FloatArray) -> _Point:
+        """Return losses of coefficients, with the slopes of their weighted sum."""
+        losses, slopes = self.loss(self.outputs(coefficients))
+        slopes *= weight[:, np.newaxis]
+        flat = slopes.reshape(-1, slopes.shape[-1]) @ self.columns.T
+        return _Point(coefficients, losses, flat.reshape(coefficients.shape))
+
     def minimised(
-        self, start: FloatArray, weight: FloatArray, penalty: float | None, n_iterations: int
-    ) -> FloatArray:
+        self, start: _Point, weight: FloatArray, penalty: float, n_iterations: int
+    ) -> _Point:
         """Return coefficients with a lower sum of losses and penalties."""
-        if penalty is None:
-            return self.constants(weight)
-        shape, columns, across = start.shape, self.columns, self.columns.T
+        at, shape = start, start.coefficients.shape
         penalties = np.full(self.square.size, penalty * self.loss.unit)
         penalties[-1] = 0.0
         scale = 1.0 / np.sqrt(self.loss.curvature * self.square + penalties)
         if self.kept is not None:
             scale = scale * np.column_stack([self.kept, np.ones(shape[1])])
-        scale = np.broadcast_to(scale, shape).reshape(-1, self.square.size)
-        weight = weight[:, np.newaxis]
+        scale = np.broadcast_to(scale, shape)
+
+        def penalized(point: _Point) -> tuple[float, FloatArray]:
+            terms = penalties * point.coefficients
+            value = np.vdot(weight, point.losses) + 0.5 * np.vdot(terms, point.coefficients)
+            return float(value), ((point.slope + terms) * scale).ravel()
 
         def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
-            coefficients = scaled.reshape(scale.shape) * scale
-            outputs = (coefficients @ columns).reshape(*shape[:2], -1)
-            losses, slopes = self.loss(outputs)
-            slopes *= weight
-            penalized = penalties * coefficients
-            gradient = slopes.reshape(len(scale), -1) @ across
-            gradient += penalized
-            value = np.vdot(weight, losses) + 0.5 * np.vdot(penalized, coefficients)
-            return float(value), (gradient * scale).ravel()
+            nonlocal at
+            at = self.at(scaled.reshape(shape) * scale, weight)
+            return penalized(at)
 
-        begin = np.zeros(scale.shape)
-        np.divide(start.reshape(scale.shape), scale, out=begin, where=scale != 0.0)
-        limits = None if self.signs is None else self._limits(len(scale))
-        found, _ = minimize(objective, begin.ravel(), n_iterations, limits, TOLERANCE)
-        result: FloatArray = (found.reshape(scale.shape) * scale).reshape(shape)
-        return result
+        limits = None if self.signs is None else self._limits(shape[0] * shape[1])
+        begin = np.zeros(shape)
+        np.divide(start.coefficients, scale, out=begin, where=scale != 0.0)
+        first = penalized(start)
+        found, _ = minimize(objective, begin.ravel(), n_iterations, limits, TOLERANCE, first)
+        coefficients = found.reshape(shape) * scale
+        is_last = np.array_equal(coefficients, at.coefficients)
+        return at if is_last else self.at(coefficients, weight)
 
     def _limits(self, n: int) -> tuple[FloatArray, FloatArray]:
         """Return the limits of coefficients whose signs are constrained, of n functions."""
@@ -269,8 +289,9 @@ class _Models:
         weights = coefficients[..., :-1] @ self.basis.T
         size = np.abs(weights.mean(axis=0))
         smallest = np.partition(size.ravel(), -n_weights)[-n_weights]
-        models = _Models(self.problem, self.rows, self.inputs, size >= smallest)
-        return models, np.concatenate([weights, coefficients[..., -1:]], axis=-1)
+        kept = size >= smallest
+        models = _Models(self.problem, self.rows, self.inputs, kept)
+        return models, np.concatenate([weights * kept, coefficients[..., -1:]], axis=-1)
 
     def part(self, coefficients: FloatArray, penalty: float | None) -> LinearPart:
         """Return a model as a linear part."""

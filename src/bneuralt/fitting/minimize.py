@@ -26,6 +26,7 @@ def minimize(
     n_iterations: int,
     limits: tuple[FloatArray, FloatArray] | None = None,
     tolerance: float = 1e-9,
+    first: tuple[float, FloatArray] | None = None,
 ) -> tuple[FloatArray, float]:
     """Return arguments of a low value, and the value.
 
@@ -41,6 +42,8 @@ def minimize(
         Smallest and largest arguments.
     tolerance : float
         The end is reached where a step lowers the value by less than this fraction of it.
+    first : (float, array), optional
+        Value and slope at the start, if they are known.
 
     Examples
     --------
@@ -48,7 +51,7 @@ def minimize(
     (array([1., 1.]), -2.0)
     """
     x = _within(limits, start)
-    value, slope = objective(x)
+    value, slope = objective(x) if first is None else first
     pairs: list[tuple[FloatArray, FloatArray]] = []
     for _ in range(n_iterations):
         if limits is None:

@@ -189,8 +189,8 @@ class _Sorted:
             numbers has ends at all of them. The ramp between equal ends is void.
         """
         n_columns, n = self.values.shape
-        inner = np.take_along_axis(self.values, inner, axis=1)
-        knots = np.hstack([self.values[:, :1], inner, self.values[:, -1:]])
+        between = np.take_along_axis(self.values, inner, axis=1)
+        knots = np.hstack([self.values[:, :1], between, self.values[:, -1:]])
         for i in np.flatnonzero(self.n_different <= knots.shape[1]).tolist():
             knots[i] = self.values[i, -1]
             knots[i, : self.n_different[i]] = self.values[i, self.is_last[i]]
