@@ -20,6 +20,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -169,7 +170,7 @@ def best_shares(held_out: HeldOut, trees: FloatArray, expected: Sequence[float])
         return value + confidence * float(distance @ distance), slope + 2 * confidence * distance
 
     low, high = np.array([0.0, SMALLEST_LINEAR_SHARE]), np.full(2, LARGEST_SHARE)
-    found, lowest = minimize(criterion, prior, 20, (low[: prior.size], high[: prior.size]), 1e-7)
+    found, lowest = minimize(criterion, prior, 20, (low[: prior.size], high[: prior.size]), 1e-6)
     shares = np.round(found, 3)
     losses = held_out.losses((shares @ outputs).reshape(trees.shape))
     return Shares(float(shares[0]), float(shares[1:].sum()), lowest, losses)
@@ -334,7 +335,7 @@ class _Attempt:
         constant = self.held_out.fold_losses(self.held_out.losses(self.held_out.constant))
         return not self.fold_losses.mean() < (1.0 - LITTLE) * constant.mean()
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether a constant is as good, as far as the held-out rows can show."""
         held_out = self.held_out
