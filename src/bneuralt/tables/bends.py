@@ -98,11 +98,10 @@ class Bending(NamedTuple):
         at = table.quantiles(np.concatenate([QUARTILES, inner]))
         quartiles = np.take_along_axis(table.values, at[:, :3], axis=1).tolist()
         if self.n_ramps:
-            knots, means = table.ramps(at[:, 3:])
+            every_ramp = table.ramps(at[:, 3:])
         for i in np.flatnonzero(table.n_different > 2).tolist():
             limits = table.limits(i, *quartiles[i]) if self.is_limited else None
-            ramps = _valid_ramps(knots[i], means[i]) if self.n_ramps else ()
-            bends[i] = Bends(limits, ramps)
+            bends[i] = Bends(limits, every_ramp[i] if self.n_ramps else ())
             if self.is_rounded:
                 bends[i] = _rounded(bends[i], table.values[i], table.fraction[i])
         return bends
@@ -179,8 +178,8 @@ class _Sorted:
         low, high = middle - LIMIT * spread, middle + LIMIT * spread
         return (low, high) if isfinite(low) and isfinite(high) and low < high else None
 
-    def ramps(self, inner: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the ramps of each column, and the mean of each ramp.
+    def ramps(self, inner: IntArray) -> list[tuple[Ramp, ...]]:
+        """Return the valid ramps of each column.
 
         Parameters
         ----------
@@ -198,23 +197,21 @@ class _Sorted:
         ends = np.array([np.searchsorted(line, ends, "right") for line, ends in lines])
         n_within = np.diff(ends, axis=1, prepend=0).ravel()  # numbers from one end to the next
         with np.errstate(all="ignore"):
-            start, width = (
+            width = np.diff(knots, axis=1)
+            starts, widths = (
                 np.repeat(each.ravel(), n_within).reshape(n_columns, n)
-                for each in (knots[:, :-1], np.diff(knots, axis=1))
+                for each in (knots[:, :-1], width)
             )
-            rise = (self.values - start) / width * self.fraction
+            rise = (self.values - starts) / widths * self.fraction
+            is_valid = (width > 1e-300) & np.isfinite(width) & (1.0 / width > 0.0)
         means = 1.0 - np.take_along_axis(self.up_to, ends - 1, axis=1)
         is_used = n_within > 0
         first = (np.cumsum(n_within) - n_within)[is_used]
         means.ravel()[is_used] += np.add.reduceat(rise.ravel(), first)
-        return knots, means
-
-
-def _valid_ramps(knots: FloatArray, means: FloatArray) -> tuple[Ramp, ...]:
-    ends = zip(knots[:-1].tolist(), knots[1:].tolist(), means.tolist(), strict=True)
-    ramps = [Ramp(*ramp) for ramp in ends]
-    ramps = [ramp for ramp in ramps if ramp.is_valid and isfinite(ramp.mean)]
-    return tuple(ramps) if len(ramps) > 1 else ()  # a single one is the number itself
+        is_valid &= np.isfinite(means)
+        ramps = np.stack([knots[:, :-1], knots[:, 1:], means], axis=2)
+        each = (tuple(map(Ramp._make, ramps[i, is_valid[i]].tolist())) for i in range(n_columns))
+        return [valid if len(valid) > 1 else () for valid in each]  # one is the number itself
 
 
 def _rounded(bends: Bends, values: FloatArray, fraction: FloatArray) -> Bends:
