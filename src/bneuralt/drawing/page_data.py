@@ -308,18 +308,11 @@ def _output_signs(model: Model) -> list[int] | None:
 
 
 def _tree(tree: NeuralTree) -> dict[str, Any]:
-    """Return a tree as in files; numbers of float32 have as many digits as these need."""
-    plain = tree.to_dict()
-    if tree.dtype != np.float32:
-        return plain
+    """Return a tree as in files, with whole numbers as such."""
     return {
-        name: [_shortest(x) for x in value] if name in ("bias", "edge", "leaf_weight") else value
-        for name, value in plain.items()
+        name: list(map(_number, value)) if name in ("bias", "edge", "leaf_weight") else value
+        for name, value in tree.to_dict().items()
     }
-
-
-def _shortest(x: float) -> float:
-    return _number(float(str(np.float32(x))))
 
 
 def _rest_of_file(file: Mapping[str, Any]) -> dict[str, Any]:

@@ -329,7 +329,8 @@ PARAMETERS: dict[str, Parameter] = {
         "more has means of the target by value instead, cross-fitted in training. A dict from "
         "names or positions of columns to 'means' or 'values' says which of both a column has, "
         "such as {'shop': 'means'}; other columns are as with 'from_dtype'. Values in a single "
-        "row have the mean of all rows, unless a column has 'all means'. "
+        "row have the mean of all rows, unless a column has 'all means'; with a number of rows in "
+        "place of 'means', so have all values in fewer rows, which are then not in model files. "
         "A column of text whose values are all dates is a date.",
     ),
     "class_weight": Parameter(

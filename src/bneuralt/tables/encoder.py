@@ -606,7 +606,7 @@ def categorical_mask(
 
 def category_forms(
     categorical_features: Any, n_columns: int, names: Collection[str] | None
-) -> dict[int, str]:
+) -> dict[int, str | int]:
     """Return what a dict says of categories, by the position of the column.
 
     Examples
@@ -616,12 +616,13 @@ def category_forms(
     """
     if not isinstance(categorical_features, Mapping):
         return {}
-    forms = {}
+    forms: dict[int, str | int] = {}
     for column, form in categorical_features.items():
-        if form not in CATEGORY_FORMS:
+        is_count = isinstance(form, (int, np.integer)) and not isinstance(form, bool) and form > 0
+        if not is_count and form not in CATEGORY_FORMS:
             raise ValueError(
                 f"categorical_features[{column!r:.50}]={form!r:.50} must be "
-                f"one of {', '.join(map(repr, CATEGORY_FORMS))}"
+                f"one of {', '.join(map(repr, CATEGORY_FORMS))}, or a number of rows"
             )
         mask = categorical_mask([column], n_columns, names)
         forms[int(np.argmax(mask))] = form
@@ -857,17 +858,17 @@ class _Learning:
                 f"categorical_features has {wanted!r} for {place}, and a part of a table does not "
                 "show them: use fit instead of partial_fit, or 'values'"
             )
-        least = 1 if wanted == "all means" else MIN_ROWS_OF_VALUE
-        found = MeansFeature.of_values(column, self.row_counts, least)
+        least = {"all means": 1, "means": MIN_ROWS_OF_VALUE}.get(str(wanted), wanted)
+        found = MeansFeature.of_values(column, self.row_counts, int(least))
         if found is None:
             raise ValueError(
-                f"categorical_features has 'means' for {place}, but each of its values is in a "
-                "single row: use 'values', or 'all means'"
+                f"categorical_features has {wanted!r} for {place}, but none of its values is in "
+                f"{least} rows: use 'values', or 'all means'"
             )
         return found
 
     @cached_property
-    def forms(self) -> dict[int, str]:
+    def forms(self) -> dict[int, str | int]:
         """What the user says of the inputs of categories, by the position of their column."""
         return category_forms(self.categorical_features, self.X.shape[1], self.names)
 
