@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from bneuralt.tree.monotonic import Signs, node_signs, weight_signs
 from bneuralt.tree.renumbering import renumbered
 from bneuralt.tree.simplify import simplify
 
-__all__ = ["Model", "ModelColumn", "OutOfBag", "TreeState"]
+__all__ = ["Fitted", "Model", "ModelColumn", "OutOfBag", "TreeState"]
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,12 @@ class TreeState:
     optimizer: OptimizerState | None = None
     node_signs: Array | None = None
     sample: str | None = None
+
+
+class Fitted(Protocol):
+    """A fitted estimator of this package."""
+
+    model_: Model
 
 
 @dataclass(frozen=True, eq=False)
