@@ -100,6 +100,8 @@ def read_table(
     categorical_features : optional
         The columns whose texts are categories, also if they are numbers.
     """
+    if known is None and is_table(X):
+        return X, Columns(estimator, X.shape[1])
     names = known.names if known is not None and known.finds else None
     optional = known.optional if known else ()
     is_listed = not (categorical_features is None or isinstance(categorical_features, str))
