@@ -43,8 +43,8 @@ def without_idle_branches(
     >>> without_idle_branches(tree, np.zeros(1), np.ones(1)).parameters.round(6)
     array([1., 2.])
     """
-    ends = (np.ascontiguousarray(each, dtype=np.float64) for each in (low, high))
-    idle, middle = _core.idle_branches(tree.core, *ends, tolerance)
+    least, most = (np.ascontiguousarray(each, dtype=np.float64) for each in (low, high))
+    idle, middle = _core.idle_branches(tree.core, least, most, tolerance)
     if not idle.size:
         return tree
     k, n_nodes = tree.n_outputs, tree.parent.size
