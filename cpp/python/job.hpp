@@ -122,12 +122,17 @@ class Job {
         if (const nb::object allowed = fields.optional("may_move_to"); !allowed.is_none()) {
             may_move_to_ = as_array<uint8_t>(allowed, "may_move_to");
             moves_by_node_ = may_move_to_.size() != n_inputs;
+            if (planned_ && moves_by_node_)
+                fail(
+                    "the nodes of a tree that is not grown yet are not known: may_move_to needs "
+                    "one entry for each input");
             if (moves_by_node_ && may_move_to_.size() != n_inputs * size_t(tree().n_nodes))
                 fail("may_move_to has " + std::to_string(may_move_to_.size()) +
                      " entries, it must have one for each of the " + std::to_string(n_inputs) +
                      " inputs, or for each node and input");
         }
         if (const auto signs = fields.pair("signs")) {
+            if (planned_) fail("a tree that is not grown yet has no signs");
             node_sign_ =
                 as_array<int8_t>(signs->first, "the signs of the nodes", size_t(tree().n_nodes));
             input_sign_ = as_array<int8_t>(signs->second, "the signs of the inputs", n_inputs);

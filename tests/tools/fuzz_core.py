@@ -375,7 +375,12 @@ class Valid:
             "may_move_to": self.moves(tree) if rng.integers(2) else None,
             "signs": self.signs(tree) if rng.integers(2) else None,
         }
-        if rng.random() < 0.2:  # it goes on from a state of the right size
+        if rng.random() < 0.2:
+            rule = {**self.rule(), "n_inputs": self.m, "n_outputs": self.k}
+            job["tree"] = _core.PlannedTree(_core.GrowthRule(**rule), 5, self.single)
+            if rng.random() < 0.8:
+                job |= {"signs": None, "may_move_to": None}
+        elif rng.random() < 0.2:  # it goes on from a state of the right size
             with contextlib.suppress(*ALLOWED):
                 state = _core.untouched(_core.Job(**job)).state
                 job["optimizer_state"] = (state, int(rng.integers(3)))
@@ -434,7 +439,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
              "train", "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "attributions", "jacobian", "epoch_order", "first_not_finite",
              "untouched", "use_engine", "scan_csv", "parse_numbers", "code_cells",
-             "read_quantities", "uniform", "GrowthRule", "grow", "grow", "sample_features"]
+             "read_quantities", "uniform", "GrowthRule", "grow", "grow", "sample_features",
+             "PlannedTree", "with_output_leaves", "idle_branches"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -480,10 +486,20 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "read_quantities": valid.quantities,
         "use_engine": lambda: {"name": str(rng.choice([*_core.engines(), "auto"]))},
         "GrowthRule": valid.rule,
+        "PlannedTree": lambda: {
+            "rule": _core.GrowthRule(**valid.rule()), "seed": 5, "is_single": valid.single,
+        },
         "grow": lambda: {"rule": _core.GrowthRule(**valid.rule()), "seed": 5},
         "sample_features": lambda: {
             "rule": _core.GrowthRule(**valid.rule()), "seed": 5,
             "parent": np.array([-1, 0, 1], np.int32), "leaf_parent": np.array([0, 2], np.int32),
+        },
+        "with_output_leaves": lambda: {
+            "tree": tree(), "factor": 2.0, "output": np.zeros(3, np.int32),
+            "input": np.zeros(3, np.int32), "weight": rng.normal(size=3), "bias": np.ones(valid.k),
+        },
+        "idle_branches": lambda: {
+            "tree": tree(), "low": -np.ones(valid.m), "high": np.ones(valid.m), "tolerance": 0.1,
         },
     }[name]()  # fmt: skip
     if rng.random() < (0.5 if name == "train" else 0.85):
