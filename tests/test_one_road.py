@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from bneuralt.tables.block_files import TableFile
 from bneuralt.tables.block_sources import SOURCES, FileSource
 from tests.helpers import messy_tables as messy
+from tests.helpers.quick import cases
 
 
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=200,
+    max_examples=cases(200, quick=3),
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # a smaller seed is no simpler table
 )

@@ -16,7 +16,14 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.labels import counted
-from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
+from bneuralt.drawing.view import (
+    Drawable,
+    as_model,
+    cells,
+    input_spreads,
+    named_inputs,
+    output_names_of,
+)
 from bneuralt.expressions import (
     Expression,
     Lookup,
@@ -42,7 +49,7 @@ MOST_EXAMPLES = 1000
 
 
 def page_data(
-    model: Any,
+    model: Drawable,
     examples: Any = None,
     feature_names: Any = None,
     output_names: Any = None,

@@ -71,8 +71,11 @@ def read_target(
         )
     refuse_masked(y, name)
     numeric = not is_classifier
+    is_plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf"
+    target = y
     try:
-        target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
+        if not is_plain:  # else scikit-learn would change nothing
+            target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
             target = target.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -403,9 +403,8 @@ class TableEncoder:
         if bending == STRAIGHT:
             return self
         numbers = [feature for feature in self.features if isinstance(feature, NumberFeature)]
-        all_count_the_same = weight.all() and np.ptp(weight) == 0.0
         features: Iterable[Feature]
-        if len(numbers) == X.shape[1] and not issparse(X) and self.is_plain and all_count_the_same:
+        if len(numbers) == X.shape[1] and not issparse(X) and self.is_plain and weight.all():
             features = _bent_numbers(numbers, X, weight, bending)
         else:
             features = (
@@ -494,12 +493,12 @@ def _place(i: int, names: Sequence[str] | None) -> str:
 def _bent_numbers(
     numbers: list[NumberFeature], X: Array, weight: FloatArray, bending: Bending
 ) -> Iterator[NumberFeature]:
-    """Yield the descriptions of columns with limits and ramps, from rows of the same weight."""
+    """Yield the descriptions of columns with limits and ramps."""
     width = max(1, BLOCK_NUMBERS // max(1, len(X)))  # columns at a time, to limit the memory
     for start in range(0, len(numbers), width):
         block = slice(start, start + width)
         columns = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
-        every_bends = bending.learn_columns(columns)
+        every_bends = bending.learn(columns, weight)
         ends = zip(columns.min(axis=1).tolist(), columns.max(axis=1).tolist(), strict=True)
         each = zip(numbers[block], every_bends, columns, ends, strict=True)
         for number, bends, column, (low, high) in each:
