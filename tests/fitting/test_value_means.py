@@ -231,7 +231,10 @@ def test_forced_and_forbidden():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"shop": "mean"}, "'mean' must be one of 'means', 'all means', 'values'"),
+        (
+            {"shop": "mean"},
+            "'mean' must be one of 'number', 'category', 'means', 'all means', 'values'",
+        ),
         ({"city": "means"}, "no such column"),
         ({7: "means"}, "indices must be in 0 to 1"),
     ],

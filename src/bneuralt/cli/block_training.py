@@ -69,7 +69,8 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
         table = open_table(files, target, max_memory=max_bytes(args.max_memory))
         table = table.without([_name(column, files.names) for column in args.drop])
         categorical = [_name(column, files.names) for column in args.categorical]
-        table.select(categorical)
+        numeric = [_name(column, files.names) for column in args.numeric]
+        table.select(categorical + numeric)
     except ValueError as error:
         raise CommandError(f"{args.data}: {error}.", BAD_DATA) from None
     if not table.names:
@@ -86,7 +87,7 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
             verbose=args.verbose,
         )
         check_single_prediction(model)
-        set_columns(model, categorical, args.keep_ids)
+        set_columns(model, categorical, numeric, args.keep_ids)
         share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
         train, test = table.split(share, args.seed) if share else (table, None)
         sample = _rows(train.sample(BASELINE_ROWS, args.seed), table)

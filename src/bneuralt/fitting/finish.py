@@ -13,7 +13,6 @@ from bneuralt._typing import FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.explaining.reference_rows import reference_rows
-from bneuralt.fitting.code_columns import warn_of_codes
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.train import TreeFit
@@ -132,10 +131,7 @@ def finished(problem: Problem, model: Model) -> Model:
     """Return a model with what is measured after training: residuals and importances."""
     if problem.calibration is not None:
         model = replace(model, calibration=_calibration(problem, model, problem.calibration))
-    model = with_importances(model, problem.rows)
-    if model.importances is not None:
-        warn_of_codes(model, problem.rows)
-    return model
+    return with_importances(model, problem.rows)
 
 
 def _calibration(problem: Problem, model: Model, rows: Rows) -> Calibration:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._sklearn import check_monotonic_cst
-from bneuralt._typing import Array
+from bneuralt._typing import Array, FloatArray
 from bneuralt.fitting.block_rows import (
     BlockReading,
     encoded_blocks,
@@ -35,7 +35,14 @@ from bneuralt.model.scaling import Scaling, learn_scaling
 from bneuralt.model.tasks import Classes, Labels, Task, regression_task
 from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.block_table import BlockTable
-from bneuralt.tables.encoder import TableEncoder, are_numbers, learn_encoder, plain_encoder
+from bneuralt.tables.codes import CodeEvidence, find_codes
+from bneuralt.tables.encoder import (
+    TableEncoder,
+    are_numbers,
+    category_forms,
+    learn_encoder,
+    plain_encoder,
+)
 from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import Loss, check_loss
 from bneuralt.tree.interactions import InteractionSets
@@ -254,10 +261,11 @@ def _learn_columns(
     """Decide how columns become inputs, and return the rows of these."""
     bending = bending_of(options, table, int(weights.counts.sum()))
     sentinels = _sentinels(options, columns, bending)
+    codes = None if in_parts else _codes(options, table, columns, target, weights.counts, bending)
     if are_numbers(
         table, options.categorical_features, columns.names, options.identifiers
     ) and not (
-        isinstance(sentinels, Mapping) and sentinels
+        codes or (isinstance(sentinels, Mapping) and sentinels)
     ):  # needs the statistics of the rows only
         rows = canonical_rows(training_inputs(table, columns, None), target, weights)
         if not (isinstance(sentinels, str) and rows.has_sentinels):
@@ -273,6 +281,7 @@ def _learn_columns(
         sentinels,
         weights.counts,
         options.identifiers,
+        codes,
     )
     encoder = with_codes(encoder, task)
     return encoder, canonical_rows(training_inputs(table, columns, encoder), target, weights)
@@ -321,6 +330,25 @@ def _sentinels(options: Options, columns: Columns, bending: Bending) -> Any:
                 f"sentinels[{column!r}]={numbers!r:.50} must be a number or several numbers"
             ) from None
     return found
+
+
+def _codes(
+    options: Options,
+    table: Any,
+    columns: Columns,
+    target: Array,
+    counts: FloatArray,
+    bending: Bending,
+) -> dict[int, CodeEvidence]:
+    """Return the columns of numbers that are codes; none if the user lists the categories."""
+    listed, n_columns = options.categorical_features, columns.n_columns
+    if not (bending.is_limited and isinstance(listed, (str, Mapping))):
+        return {}
+    known = set(category_forms(listed, n_columns, columns.names))
+    if options.monotonic_cst is not None:
+        signs = np.ravel(check_monotonic_cst(columns.stand_in(), options.monotonic_cst))
+        known |= set(np.flatnonzero(signs).tolist())
+    return find_codes(table, counts, target, known)
 
 
 def _read_blocks(
@@ -382,16 +410,20 @@ def learn_from_sample(
     )
     task, loss = _learn_task(options, y, labels)
     bending = bending_of(options, cells, n_rows)
+    target = task.encode(y, weights.weight)
+    # Rows of a sample stand for others, but each of them is evidence once.
+    counts = weights.counts * min(1.0, len(y) / n_rows)
     encoder = learn_encoder(
         cells,
         weights.weight,
         options.categorical_features,
         columns.names,
-        task.encode(y, weights.weight),
+        target,
         bending,
         _sentinels(options, columns, bending),
         weights.counts,
         options.identifiers,
+        _codes(options, cells, columns, target, counts, bending),
     )
     return columns, with_codes(encoder, task), task, loss
 
