@@ -23,12 +23,14 @@ from bneuralt.cli.outputs import StatusLine, count
 from bneuralt.cli.summary import train_report
 from bneuralt.cli.table_options import max_bytes
 from bneuralt.cli.trained_models import check_model_output, save_trained_model
+from bneuralt.fitting.target import numbers_in_texts
+from bneuralt.tables.block_learning import joined
 from bneuralt.tables.block_sources import Block, FileSource
 from bneuralt.tables.block_table import BlockTable, open_table
-from bneuralt.tables.columns import DataFrame, Frame
+from bneuralt.tables.columns import Column, DataFrame, Frame
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.file_table import position_in
-from bneuralt.tables.targets import MAX_INTEGER_CLASSES
+from bneuralt.tables.targets import learn_target
 
 __all__ = ["train_from_blocks"]
 
@@ -90,8 +92,9 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
         set_columns(model, categorical, numeric, args.keep_ids)
         share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
         train, test = table.split(share, args.seed) if share else (table, None)
-        sample = _rows(train.sample(BASELINE_ROWS, args.seed), table)
-        held_out = None if test is None else _rows(test.head(2 * MOST_HELD_OUT), table)
+        is_number = task == "regression"
+        sample = _rows(train.sample(BASELINE_ROWS, args.seed), table, is_number)
+        held_out = None if test is None else _rows(test.head(2 * MOST_HELD_OUT), table, is_number)
         parts = SplitTable(task, target, train, None, sample, held_out, n_rows, labels)
         report = fit_and_score(
             model, parts, folds=0, seed=args.seed, has_settings=bool(settings), status=status
@@ -109,30 +112,30 @@ def _name(column: str, names: Sequence[str]) -> str:
     return column if position is None else names[position]
 
 
-def _rows(rows: Any, table: BlockTable) -> tuple[Frame, Array]:
+def _rows(rows: Any, table: BlockTable, is_number: bool) -> tuple[Frame, Array]:
     """Return the features and the target of some rows."""
     frame = rows if isinstance(rows, Frame) else DataFrame(rows)
     values = Block(frame).array(table.target[0])
     y = np.array(values.tolist()) if values.dtype.kind == "O" else values
-    return frame.select(table.names).typed(), y
+    return frame.select(table.names).typed(), numbers_in_texts(y) if is_number else y
 
 
 def _target(table: BlockTable, task: str) -> tuple[str, int, dict[str, int] | None]:
     """Return the task, the number of rows, and the number of rows of each class."""
-    counts: Counter[Any] = Counter()
-    n_rows, is_whole, is_number = 0, True, True
+    counts: Counter[str] = Counter()
+    parts: list[Column] = []
+    n_rows = 0
     for block in table.select(()).blocks():
-        values = block.array(table.target[0])
-        n_rows += len(values)
-        is_number = is_number and values.dtype.kind in "iuf"
-        if values.dtype.kind == "f":
-            is_whole = is_whole and bool(np.all(values == np.round(values)))
+        column = block.columns(table.target).columns[0]
+        n_rows += len(column)
         if len(counts) <= MOST_LABELS:
-            distinct = zip(*np.unique(values.astype(str), return_counts=True), strict=True)
-            counts.update({str(label): int(n) for label, n in distinct})
+            parts.append(column.take(np.unique(column.values, return_index=True)[1]))
+            text = column.as_text()
+            counts.update(dict(zip(text.texts, text.counts().astype(int).tolist(), strict=True)))
     if n_rows < 2:
         raise TableError(f"the table has {count(n_rows, 'row')}; at least 2 are needed.")
-    is_few = is_whole and len(counts) <= MAX_INTEGER_CLASSES
+    kind = "text" if any(part.kind == "text" for part in parts) else ""
+    distinct = joined([part.as_text() if kind else part for part in parts], kind)
     if task == "auto":
-        task = "regression" if is_number and not is_few else "classification"
+        task = learn_target(distinct, table.target[0])[0].task
     return task, n_rows, dict(sorted(counts.items())) if task == "classification" else None

@@ -24,7 +24,7 @@ from bneuralt.fitting.options import Options
 from bneuralt.fitting.outliers import warn_of_outliers
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import hold_out_for_calibration
-from bneuralt.fitting.target import names_of_target, read_target
+from bneuralt.fitting.target import names_of_target, numbers_in_texts, read_target
 from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import RowWeights, class_weights, read_weights
 from bneuralt.model import Model
@@ -159,6 +159,7 @@ def read_problem(
         is not decided by the first ones.
     """
     problem = _read(options, X, y, sample_weight, before, classes, in_parts)
+    _refuse_large_constants(problem)
     problem = replace(problem, fingerprints=fingerprints_of(problem.rows))
     if not (in_parts and before is not None):  # else the means are of other rows
         problem = _with_means(problem)
@@ -170,6 +171,19 @@ def read_problem(
         return replace(problem, scaling=before.scaling, target_scaling=before.target_scaling)
     # Columns that are constant in the first rows of a table in parts may vary in later ones.
     return problem.scaled(constant=1.0 if in_parts else 0.0)
+
+
+def _refuse_large_constants(problem: Problem) -> None:
+    """Raise an error if a column is constant, so that scaling cannot make it small, and large."""
+    encoder = problem.encoder
+    for j, ends in enumerate(encoder.ranges or ()):
+        if ends is None or isinstance(ends[0], str) or ends[0] != ends[1]:
+            continue
+        if problem.options.dtype == "float32" and abs(ends[0]) > float(np.finfo(np.float32).max):
+            raise ValueError(
+                f"{encoder.place(j)} has the value {ends[0]:g}, which is too large for float32: "
+                "divide the column by a number, or use dtype='float64'"
+            )
 
 
 def problem_of(
@@ -555,6 +569,7 @@ def _read_validation(problem: Problem, X_val: Any, y_val: Any) -> Rows:
         whole = whole_table(X_val)
         if whole is None:
             y = target_of_blocks(X_val)
+            y = y if options.is_classifier else numbers_in_texts(y)
             weight = np.ones(len(y))
             inputs = encoded_blocks(encoder, in_order(problem.columns, X_val))
             target = task.encode(y, weight, "y_val")
