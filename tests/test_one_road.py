@@ -238,5 +238,28 @@ def test_files_are_opened_for_their_form_their_rows_and_their_checksum(
     assert all(count <= limit for count in opened.values()), opened
 
 
+def test_tables_in_blocks_are_read_twice_and_the_program_looks_once_more(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "in").mkdir()
+    paths = [tmp_path / "in" / f"{i}.csv" for i in range(3)]
+    for path in paths:
+        pd.DataFrame({"a": rng.normal(size=3000), "y": rng.normal(size=3000)}).to_csv(path)
+    opened = Counter()
+    notes.append(lambda event, arguments: opened.update([str(arguments[0])] * (event == "open")))
+    try:
+        table = open_table(tmp_path / "in", "y", max_memory="1.1MB")
+        assert table.whole() is None
+        opened.clear()
+        BNeuralTRegressor(random_state=0, **messy.FAST).fit(table)
+        assert [opened[str(path)] for path in paths[1:]] == [2, 2]
+        assert opened[str(paths[0])] <= 4  # two looks at its beginning
+        opened.clear()
+        options = ("--cv", 0, "--set", "max_epochs=2", "--max-memory", "1.1MB")
+        messy.run("train", tmp_path / "in", "--target", "y", "--out", tmp_path / "m.json", *options)
+        assert [opened[str(path)] for path in paths[1:]] == [5, 5]  # two of them for the form
+    finally:
+        notes.pop()
+
+
 notes = []
 sys.addaudithook(lambda event, arguments: [note(event, arguments) for note in notes])

@@ -27,9 +27,11 @@ from bneuralt.fitting.target import numbers_in_texts
 from bneuralt.tables.block_learning import joined
 from bneuralt.tables.block_sources import Block, FileSource
 from bneuralt.tables.block_table import BlockTable, open_table
-from bneuralt.tables.columns import Column, DataFrame, Frame
+from bneuralt.tables.cells import concatenated
+from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.file_table import position_in
+from bneuralt.tables.row_hashes import row_hashes
 from bneuralt.tables.targets import learn_target
 
 __all__ = ["train_from_blocks"]
@@ -79,7 +81,8 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
         raise CommandError(f"{args.data}: no column is left to predict from.", BAD_DATA)
     with StatusLine(args.verbose) as status:
         status("reading the target")
-        task, n_rows, labels = _target(table, args.task)
+        look = _FirstLook(table, args.seed)
+        task = look.task() if args.task == "auto" else args.task
         model = make_model(
             task,
             settings,
@@ -90,12 +93,13 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
         )
         check_single_prediction(model)
         set_columns(model, categorical, numeric, args.keep_ids)
-        share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
-        train, test = table.split(share, args.seed) if share else (table, None)
+        share = min(args.test_fraction, MOST_HELD_OUT / look.n_rows)
+        train = table.split(share, args.seed)[0] if share else table
         is_number = task == "regression"
-        sample = _rows(train.sample(BASELINE_ROWS, args.seed), table, is_number)
-        held_out = None if test is None else _rows(test.head(2 * MOST_HELD_OUT), table, is_number)
-        parts = SplitTable(task, target, train, None, sample, held_out, n_rows, labels)
+        sample = look.rows(share, False, is_number)
+        held_out = look.rows(share, True, is_number) if share else None
+        labels = None if is_number else dict(sorted(look.labels.items()))
+        parts = SplitTable(task, target, train, None, sample, held_out, look.n_rows, labels)
         report = fit_and_score(
             model, parts, folds=0, seed=args.seed, has_settings=bool(settings), status=status
         )
@@ -112,30 +116,70 @@ def _name(column: str, names: Sequence[str]) -> str:
     return column if position is None else names[position]
 
 
-def _rows(rows: Any, table: BlockTable, is_number: bool) -> tuple[Frame, Array]:
-    """Return the features and the target of some rows."""
-    frame = rows if isinstance(rows, Frame) else DataFrame(rows)
-    values = Block(frame).array(table.target[0])
-    y = np.array(values.tolist()) if values.dtype.kind == "O" else values
-    return frame.select(table.names).typed(), numbers_in_texts(y) if is_number else y
+class _FirstLook:
+    """What one pass over a table shows: its target, and a random sample of its rows.
 
+    Parameters
+    ----------
+    table : BlockTable
+    seed : int
+        The rows of the sample are those with the lowest hashes of this seed.
 
-def _target(table: BlockTable, task: str) -> tuple[str, int, dict[str, int] | None]:
-    """Return the task, the number of rows, and the number of rows of each class."""
-    counts: Counter[str] = Counter()
-    parts: list[Column] = []
-    n_rows = 0
-    for block in table.select(()).blocks():
-        column = block.columns(table.target).columns[0]
-        n_rows += len(column)
-        if len(counts) <= MOST_LABELS:
-            parts.append(column.take(np.unique(column.values, return_index=True)[1]))
+    Attributes
+    ----------
+    n_rows : int
+    labels : Counter
+        Number of rows of each text of the target, while there are not too many.
+    """
+
+    def __init__(self, table: BlockTable, seed: int) -> None:
+        self._table = table
+        self.n_rows, self.labels = 0, Counter[str]()
+        self._targets: list[Column] = []
+        self._parts: list[tuple[Array, Frame]] = []
+        limit = np.uint64(2**64 - 1)
+        for block in table.blocks():
+            self._count(block.columns(table.target).columns[0])
+            hashes = row_hashes(seed, block.start, len(block.frame))
+            rows = np.flatnonzero(hashes <= limit)
+            self._parts.append((hashes[rows], block.frame.take(rows)))
+            if sum(len(part[0]) for part in self._parts) > 2 * (MOST_HELD_OUT + BASELINE_ROWS):
+                limit = self._compact()
+        if self.n_rows < 2:
+            raise TableError(f"the table has {count(self.n_rows, 'row')}; at least 2 are needed.")
+        self._compact()
+
+    def _count(self, column: Column) -> None:
+        self.n_rows += len(column)
+        if len(self.labels) <= MOST_LABELS:
+            self._targets.append(column.take(np.unique(column.values, return_index=True)[1]))
             text = column.as_text()
-            counts.update(dict(zip(text.texts, text.counts().astype(int).tolist(), strict=True)))
-    if n_rows < 2:
-        raise TableError(f"the table has {count(n_rows, 'row')}; at least 2 are needed.")
-    kind = "text" if any(part.kind == "text" for part in parts) else ""
-    distinct = joined([part.as_text() if kind else part for part in parts], kind)
-    if task == "auto":
-        task = learn_target(distinct, table.target[0])[0].task
-    return task, n_rows, dict(sorted(counts.items())) if task == "classification" else None
+            counts = text.counts().astype(int).tolist()
+            self.labels.update(dict(zip(text.texts, counts, strict=True)))
+
+    def _compact(self) -> Any:
+        """Keep the rows with the lowest hashes, in their order, and return the largest of these."""
+        hashes = np.concatenate([part[0] for part in self._parts])
+        rows = np.sort(np.argsort(hashes)[: MOST_HELD_OUT + BASELINE_ROWS])
+        frame = concatenated([part[1] for part in self._parts]).take(rows)
+        self._parts = [(hashes[rows], frame)]
+        return hashes[rows].max()
+
+    def task(self) -> str:
+        """Return the task that the values of the target suggest."""
+        kind = "text" if any(part.kind == "text" for part in self._targets) else ""
+        parts = [part.as_text() if kind else part for part in self._targets]
+        return learn_target(joined(parts, kind), self._table.target[0])[0].task
+
+    def rows(self, fraction: float, is_held_out: bool, is_number: bool) -> tuple[Frame, Array]:
+        """Return features and targets of rows that are held out, or of some that are not."""
+        hashes, frame = self._parts[0]
+        is_below = hashes < np.uint64(int(fraction * 2**64))
+        chosen = np.flatnonzero(is_below == is_held_out)
+        if not is_held_out:
+            chosen = np.sort(chosen[np.argsort(hashes[chosen])[:BASELINE_ROWS]])
+        frame = frame.take(chosen)
+        values = Block(frame).array(self._table.target[0])
+        y = np.array(values.tolist()) if values.dtype.kind == "O" else values
+        features = frame.select(self._table.names).typed()
+        return features, numbers_in_texts(y) if is_number else y
