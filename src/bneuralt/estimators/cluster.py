@@ -411,7 +411,9 @@ def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
 class _Cluster:
     """The partitions of a table, and the workers that hold them."""
 
-    def __init__(self, client: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool) -> None:
+    def __init__(
+        self, client: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool = False
+    ) -> None:
         distributed: Any = importlib.import_module("distributed")
         if y is None:
             raise ValueError("y is missing: it must be a Dask collection with the partitions of X")

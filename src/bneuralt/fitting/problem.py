@@ -358,7 +358,8 @@ def _codes(
     listed, n_columns = options.categorical_features, columns.n_columns
     if not (bending.is_limited and isinstance(listed, (str, Mapping))):
         return {}
-    known = set(category_forms(listed, n_columns, columns.names))
+    is_dict = isinstance(listed, Mapping)
+    known = set(category_forms(listed, n_columns, columns.names) if is_dict else ())
     if options.monotonic_cst is not None:
         signs = np.ravel(check_monotonic_cst(columns.stand_in(), options.monotonic_cst))
         known |= set(np.flatnonzero(signs).tolist())
