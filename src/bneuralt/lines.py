@@ -110,6 +110,23 @@ class InputLines:
             is_same = is_same[self.first_line[:-1]] & (np.diff(self.first_line) == 1)
         return np.where(is_same, self.column_of_input, -1)
 
+    def take(self, inputs: IntArray) -> InputLines:
+        """Return some of the inputs, at ascending positions.
+
+        Examples
+        --------
+        >>> lines = InputLines.of([[IDENTITY, ClampedLine.ramp(0.0, 2.0)], [IDENTITY]])
+        >>> lines.take(np.array([1, 2])).apply(np.array([[1.0, 5.0]]))
+        array([[0.5, 5. ]])
+        """
+        first = np.searchsorted(inputs, self.first).astype(np.int32)
+        if self.first_line is None:
+            return InputLines(first, self.lines[:, inputs])
+        starts, n_lines = self.first_line[inputs], np.diff(self.first_line)[inputs]
+        first_line = np.append(0, np.cumsum(n_lines)).astype(np.int32)
+        places = np.repeat(starts - first_line[:-1], n_lines) + np.arange(first_line[-1])
+        return InputLines(first, self.lines[:, places], first_line)
+
     def apply(self, X: Array) -> Array:
         """Return the inputs for each row of a table of numbers."""
         dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)

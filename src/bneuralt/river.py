@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor, TrainingSettings
 from bneuralt.tables.value_warnings import MissingValuesWarning, UnseenValuesWarning
@@ -50,7 +51,7 @@ class _Stream(base.Estimator):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}={value!r} must be a whole number from {least} on")
-        self._estimator: Any = None
+        self._estimator: BaseEstimator | None = None
         self._waiting: deque[tuple[dict[Hashable, Any], Any]] = deque(maxlen=self.grace_period)
         self._features: dict[Hashable, bool] = {}  # whether each is a number
         self._ignored: dict[str, set[Hashable]] = {"feature": set(), "label": set()}
@@ -166,7 +167,7 @@ class _Stream(base.Estimator):
     def _new_estimator(self) -> Any:
         raise NotImplementedError
 
-    def _update(self, estimator: Any, table: Any, targets: Sequence[Any]) -> None:
+    def _update(self, estimator: BaseEstimator, table: Any, targets: Sequence[Any]) -> None:
         """Train on some rows, one update for each."""
         _quietly(estimator.partial_fit, table, **self._target(targets))
         estimator.model_ = estimator.model_.without_history()

@@ -105,6 +105,32 @@ def test_curves_have_all_bends_of_a_column_in_its_range(browser):
     assert [points[0], points[-1]] == [X["a"].min(), X["a"].max()]
 
 
+def test_curves_of_many_categories_have_the_smallest_and_the_largest(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    shop = rng.integers(0, 90, 900)
+    X = pd.DataFrame({"shop": [f"s{i:02}" for i in shop], "size": rng.normal(size=900)})
+    options = {**SMALL, "max_epochs": 20, "categorical_features": {"shop": "means"}}
+    model = BNeuralTRegressor(**options).fit(X, shop / 30)
+    curve = model.effect("shop").shortened()
+    cells = compute(
+        browser,
+        model,
+        ["effects"],
+        """const column = model.columns[0], all = cellsOf(column, null);
+        const own = finish(meanCurve(model, trees, 0, all, model.reference)).map((of) => of[0]);
+        const cells = (value) => shownCells(column, all, value, own).map((i) => all[i]);
+        return [cells(null), cells("s45"), cells("s00")]""",
+    )
+    assert set(cells[0]) == set(curve.x.tolist())
+    assert len(cells[1]) - ("s45" not in cells[0]) == len(cells[2]) == len(cells[0]) == 40
+    open_page(browser, model, tmp_path)
+    wait_for(browser, "document.querySelector('.effect rect')")
+    assert (
+        browser.run("return document.querySelector('.effect').querySelectorAll('rect').length")
+        <= 41
+    )
+
+
 def place_of_row(browser, name):
     """Return the place of the row on the curve of a column, and the width of the chart."""
     wait_for(browser, "document.querySelector('.effect .row-place')")

@@ -246,3 +246,22 @@ def test_plots_need_a_list_of_columns(features):
     model = BNeuralTRegressor(**FAST).fit(MIXED, MIXED_TARGET)
     with pytest.raises(ValueError, match="must be a list of at least one column"):
         EffectDisplay.from_estimator(model, MIXED, features)
+
+
+def test_plots_of_many_categories_have_the_smallest_and_the_largest_effects():
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    shop = rng.integers(0, 90, 900)
+    X = pd.DataFrame({"shop": [f"s{i:02}" for i in shop], "size": rng.normal(size=900)})
+    reg = BNeuralTRegressor(**FAST, categorical_features={"shop": "means"}).fit(X, shop / 30)
+    curve = reg.effect("shop")
+    assert len(curve.x) == 90
+    short = curve.shortened()
+    order = np.argsort(curve.y[:, 0], kind="stable")
+    assert short.x.tolist() == curve.x[np.append(order[:20], order[-20:])].tolist()
+    assert (np.diff(short.y[:, 0]) >= 0).all()
+    ax = curve.plot()
+    assert len(ax.get_xticks()) == 40
+    assert ax.get_xlabel() == "shop (40 of 90 values)"
+    number = reg.effect("size")
+    assert number.shortened() is number

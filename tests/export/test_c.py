@@ -276,7 +276,40 @@ def test_categories_need_one_loop_and_no_table_for_each_input(tmp_path):
     clf = BNeuralTClassifier(max_epochs=5, random_state=0).fit(frame, frame["word"] > "d")
     clf.to_c(tmp_path / "m.h")
     code = (tmp_path / "m.h").read_text()
-    assert code.count("? shares[i]") == 1 and "values[entry]" not in code
+    assert code.count("? shares[i]") == 1 and "values0" not in code
+
+
+@pytest.mark.parametrize("dtype", ["double", "int16"])
+def test_columns_of_many_values_need_one_table(tmp_path, dtype):
+    rng = np.random.default_rng(0)
+    codes = (rng.zipf(1.2, 4000) % 700).astype(int)
+    frame = pd.DataFrame({"shop": [f"{c:03} \u00e9\u4e2d" for c in codes], "x": rng.random(4000)})
+    y = rng.normal(size=700)[codes] + frame["x"]
+    model = BNeuralTRegressor(
+        max_epochs=3, random_state=0, categorical_features={"shop": "means"}
+    ).fit(frame, y)
+    model.to_c(tmp_path / "m.h", dtype=dtype, main=True)
+    assert (tmp_path / "m.h").read_text().count("[entry]") == 1
+    subprocess.run(["gcc", *FLAGS, "m_main.c", "-o", "m", "-lm"], cwd=tmp_path, check=True)
+    rows = frame.iloc[:500].copy()
+    rows.loc[:9, "shop"] = [
+        "",
+        None,
+        "zzz",
+        "000",
+        "~",
+        "001 \u00e9\u4e2d?",
+        "\u00ff",
+        "-",
+        "0",
+        "A",
+    ]
+    run = subprocess.run(
+        ["./m"], cwd=tmp_path, input=rows.to_csv(index=False).encode(), capture_output=True
+    )
+    printed = np.array(run.stdout.decode().split()[1:], dtype=float)
+    expected = (model if dtype == "double" else model.quantize(dtype)).predict(rows)
+    np.testing.assert_allclose(printed, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("is_integer", [False, True])

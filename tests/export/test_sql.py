@@ -208,3 +208,37 @@ def test_a_forest_too_large_for_the_database_is_refused():
     forest.fit(X, np.arange(40) % 4)
     with pytest.raises(ValueError, match="use fewer or smaller trees"):
         forest.to_sql()
+
+
+def test_values_of_categories_in_a_table(database):
+    rng = np.random.default_rng(0)
+    shop, size = rng.integers(0, 700, 3_000), rng.normal(size=3_000)
+    X = pd.DataFrame({"shop": [f"it's {i}" for i in shop], "size": size})
+    X.loc[::50, "shop"] = None
+    y = rng.normal(size=700)[shop] + size > 0
+    model = BNeuralTClassifier(max_epochs=3, dtype="float64", random_state=0).fit(X, y)
+    options = {"dialect": database.name, "of": True, "table": 'a "table of values'}
+    statements = model.to_sql(**options, create=True)
+    assert statements.count("INSERT") == 2
+    for statement in statements.split(";\n"):
+        database.execute(statement)
+    rows = X[:60].copy()
+    rows.loc[3:5, "shop"] = "a new one"
+    database.fill(rows)
+    values = [value for (value,) in database.evaluate(model.to_sql(**options))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = model.predict_proba(rows)[:, 1]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    whole = model.to_sql(dialect=database.name, of=True)
+    assert "it''s 7" in whole and "it''s 7" not in model.to_sql(**options)
+    database.execute(f"DROP TABLE {database.quoted(options['table'])}")
+
+
+def test_tables_of_values_that_are_not_needed():
+    X, y = load_iris(return_X_y=True)
+    model = BNeuralTClassifier(max_epochs=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="table='t' is for columns of many values"):
+        model.to_sql(table="t")
+    with pytest.raises(ValueError, match="create=True needs the name of the table"):
+        model.to_sql(create=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import math
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -600,3 +602,16 @@ def test_features_of_several_inputs_are_drawn_by_their_first_number():
     for columns in (["a", "word"], ["word", "a"]):
         model.fit(frame[columns], frame["a"] > 0)
         assert len(model.encoder_.first_numbers) == 3  # the last is the number of inputs
+
+
+@pytest.mark.parametrize("cls", [BNeuralTClassifier, BNeuralForestClassifier])
+def test_a_model_is_freed_with_its_estimator(cls):
+    estimator = cls(max_epochs=20, random_state=0).fit(*IRIS)
+    estimator.predict_proba(IRIS[0])
+    gc.disable()  # which frees cycles of references, but late
+    try:
+        model = weakref.ref(estimator.model_)
+        del estimator
+        assert model() is None
+    finally:
+        gc.enable()

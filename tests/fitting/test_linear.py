@@ -149,10 +149,11 @@ def test_coefficients_of_rotated_and_plain_directions_agree():
     weight = np.ones((1, len(problem.rows)))
     rotated = _Models(problem, problem.rows)
     plain = _Models(problem, problem.rows, kept=np.ones((1, rotated.inputs.size), dtype=bool))
-    parts = [
-        each.part(each.minimised(each.constants(weight), weight, 10.0, 200)[0], 10.0)
-        for each in (rotated, plain)
-    ]
+    parts = []
+    for models in (rotated, plain):
+        start = models.at(models.constants(weight), weight)
+        found = models.minimised(start, weight, 10.0, 200)
+        parts.append(models.part(found.coefficients[0], 10.0))
     np.testing.assert_allclose(parts[0].weight, parts[1].weight, atol=1e-3)
     again = refitted(problem, parts[0], 10.0)
     np.testing.assert_allclose(again.weight, parts[0].weight, atol=1e-2)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bneuralt import BNeuralTClassifier, NeuralTree
-from bneuralt.fitting.canonical import _folded, canonical_rows, hash_rows
+from bneuralt.fitting.canonical import canonical_rows
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import hold_out
 from bneuralt.fitting.weights import RowWeights, class_weights
 from bneuralt.model.scaling import fold, learn_scaling
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.tables.row_hashes import mixed
+from bneuralt.tables.row_hashes import _folded, hash_rows, mixed
 from bneuralt.warnings import TinyDataWarning
 
 DTYPES = st.sampled_from([np.float64, np.float32, np.uint8])

@@ -218,6 +218,20 @@ def test_the_rule():
     assert fitted(few, y_few).recipe_.categorical_features == "from_dtype"
 
 
+def test_frequent_values_also_have_inputs_of_their_own():
+    """So that other columns can have another effect for them: 10 rows and .2 % of them."""
+    rng = np.random.default_rng(0)
+    for n_rows, least in ((3_000, 10), (6_000, 12)):
+        chance = 1 / np.arange(1, 501)
+        value = rng.choice(500, n_rows, p=chance / chance.sum())
+        X = pd.DataFrame({"shop": [f"s{i:03}" for i in value], "size": rng.normal(size=n_rows)})
+        feature = means_of(fitted(X, rng.normal(size=n_rows)))
+        counts = X["shop"].value_counts()
+        assert set(feature.frequent) == set(counts.index[counts >= least])
+    many = Column("text", np.repeat(np.arange(400), 20), tuple(f"v{i:03}" for i in range(400)))
+    assert len(MeansFeature.of_values(many, np.ones(8_000)).frequent) == 254
+
+
 def test_forced_and_forbidden():
     X, y = shops(n=200, n_values=20)
     assert means_of(fitted(X, y, categorical_features={"shop": "means"})) is not None
@@ -233,8 +247,11 @@ def test_forced_and_forbidden():
     [
         (
             {"shop": "mean"},
-            "'mean' must be one of 'number', 'category', 'means', 'all means', 'values'",
+            "'mean' must be one of 'number', 'category', 'means', 'all means', 'values', or a "
+            "number of rows",
         ),
+        ({"shop": 0}, "=0 must be one of"),
+        ({"shop": True}, "=True must be one of"),
         ({"city": "means"}, "no such column"),
         ({7: "means"}, "indices must be in 0 to 1"),
     ],
@@ -251,7 +268,7 @@ def test_means_need_all_rows_and_repeated_values():
     with pytest.raises(ValueError, match="use fit instead of partial_fit"):
         model.partial_fit(X, y)
     X["shop"] = [f"s{i}" for i in range(100)]
-    with pytest.raises(ValueError, match="is in a single row"):
+    with pytest.raises(ValueError, match="none of its values is in 2 rows"):
         fitted(X, y, categorical_features={"shop": "means"}, identifiers="keep")
 
 
@@ -392,6 +409,21 @@ def test_files(tmp_path):
     listed = set(loaded.model_.encoder.features[0].categories)
     text = path.read_text()
     assert once and not once & listed and not any(value in text for value in list(once)[:50])
+
+
+def test_values_in_few_rows_are_withheld_if_asked_for(tmp_path):
+    X, y = shops()
+    model = fitted(X, y, categorical_features={"shop": 5})
+    model.save(tmp_path / "model.json")
+    counts, text = X["shop"].value_counts(), (tmp_path / "model.json").read_text()
+    for shop, n_rows in counts.items():
+        assert (f'"{shop}"' in text) == (n_rows >= 5)
+    loaded = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    few = X[X["shop"].isin(counts.index[counts < 5])]
+    new = few.assign(shop="never seen")
+    np.testing.assert_array_equal(loaded.predict(few), loaded.predict(new))
+    assert loaded.recipe_.categorical_features == {"shop": 5}
 
 
 def damaged(change):

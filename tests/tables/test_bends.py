@@ -39,7 +39,9 @@ def learnt(values, weight=None, rule=RULE):
     values = np.asarray(values)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no overflow in silence, and none aloud
-        return rule.learn(values, np.ones(values.size) if weight is None else np.asarray(weight))
+        weight = np.ones(values.size) if weight is None else np.asarray(weight)
+        (bends,) = rule.learn(values[np.newaxis].astype(np.float64), weight)
+        return bends
 
 
 def ramp_means(values, weight, ramps):
@@ -75,7 +77,7 @@ def test_many_columns_at_once_are_as_one_by_one(values, rule):
     table = np.array(values, dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        together = rule.learn_columns(table)
+        together = rule.learn(table, np.ones(table.shape[1]))
     for bends, column in zip(together, table, strict=True):
         alone = learnt(column, rule=rule)
         assert bends.limits == alone.limits

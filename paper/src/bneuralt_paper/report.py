@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
-from bneuralt_paper.images.paper_runs import size_runs
+from bneuralt_paper.images.paper_runs import SIZE_EPOCHS, size_runs
 from bneuralt_paper.images.result_files import ImageResults
 from bneuralt_paper.ledger import Entry, Evidence, check_claims
 from bneuralt_paper.ledger.claims import VERDICTS
@@ -25,6 +25,7 @@ from bneuralt_paper.reporting.run_results import COLUMNS, Results
 from bneuralt_paper.reporting.schemes import schemes
 from bneuralt_paper.reporting.significance import rank_algorithms, ranking_table, significance_table
 from bneuralt_paper.running.curves import CURVE_SETTINGS
+from bneuralt_paper.running.measurements import study_hours
 
 __all__ = ["build_sections", "claims_table", "write_report"]
 
@@ -34,9 +35,9 @@ _LIMITATIONS = (
     "What limits these results: the paper does not say which layers of its MLPs have penalties; "
     "the hidden layer, whose scores are nearest to Table 2, was used. HFNT and MONT follow their "
     "descriptions, not the authors' programs. The A-32-tree is our reading of 'asymmetric'. "
-    "k-trees train for a fixed number of epochs, without the early stopping. Learning curves have "
-    "fewer runs than the tables (the column runs of curves.csv.xz), and are computed without "
-    "selection, which does not change them. Times of predictions were measured on busy machines."
+    "k-trees train for a fixed number of epochs, without the early stopping. Learning curves are "
+    "computed without selection, which does not change them. Times of predictions were measured on "
+    "busy machines."
 )
 _HOW_TO_RUN = """\
 The commands need a data folder with the authors' files (`bneuralt data fetch`), can be
@@ -45,16 +46,15 @@ interrupted, and continue from the published files (`run` with
 
 ```console
 $ bneuralt paper run --experiments all,additions --runs 30 --store runs.sqlite
+$ bneuralt paper run --experiments equal-oracle --protocol paper --store runs.sqlite
 $ bneuralt paper publish --store runs.sqlite --out docs/reproduction
 $ bneuralt paper curves --runs 30 --store docs/reproduction
 $ bneuralt paper images --store docs/reproduction
 $ bneuralt paper measure --store docs/reproduction
 $ bneuralt paper claims --store docs/reproduction
 $ bneuralt paper report --store docs/reproduction --out docs/reproduction.md
-```
-
-On one core `run` takes about 12 hours (BNeuralT 4.2, MLPs 2.4, HFNT and MONT 4.9, others 0.6),
-`curves` with 30 runs about one; the cost of each run of `images` is in image_runs.csv."""
+```"""
+_KINDS = {"bneuralt": "BNeuralT", "mlp": "MLPs", "evolved": "HFNT and MONT", "baseline": "others"}
 
 
 def write_report(evidence: Evidence, out: str | os.PathLike[str]) -> Path:
@@ -93,7 +93,9 @@ def _provenance(evidence: Evidence) -> dict[str, str]:
         machines = sorted(set(frame["machine"].dropna()))
         facts["machines of these runs"] = "; ".join(machines)
     if evidence.curve_table is not None:
-        facts["learning curves"] = f"{int(evidence.curve_table['runs'].max())} runs each"
+        runs = evidence.curve_table.query("epoch == 1")["runs"]
+        numbers = " to ".join(str(n) for n in sorted({runs.min(), runs.max()}))
+        facts["learning curves"] = f"{numbers} runs each"
     if evidence.image_results.all():
         facts["images"] = _image_facts(evidence.image_results)
     return facts
@@ -146,7 +148,7 @@ def build_sections(evidence: Evidence) -> list[Section]:
                  _score_parts(evidence, results, titles),
                  files_only=["table2_weights_times", "equal_oracle"]),
         _section("significance", "Section 5.2: significance",
-                 "All tests as CSV files; the counts are in the claims.", entries,
+                 "BNeuralT with RMSprop against the others; the claims have the counts.", entries,
                  _significance_parts(results), all_as_files=True),
         _section("digits", "Section 5.2: MNIST", "", entries,
                  image_sections.digit_parts(evidence.image_results, titles)
@@ -156,14 +158,34 @@ def build_sections(evidence: Evidence) -> list[Section]:
         _section("convergence", "Section 5.3: convergence",
                  "Learning curves under the paper's protocol; lines are means, bands quartiles.",
                  entries, _curve_parts(evidence, results, titles)),
-        _section("discussion", "Sections 6 and 7: discussion and conclusions", "", entries,
+        _section("discussion", "Sections 6 and 7: discussion", "", entries,
                  _honest_parts(results), files_only=["ranks_honest_9"]),
         _section("supplement", "Supplement", "", entries,
                  [result_tables.experiments_table(results)], folded=["tableA2_A3_experiments"]),
         _section("misprints", "Misprints", "What is printed, and what follows from it.", entries,
                  []),
-        Section("how", "How to run it", f"{_HOW_TO_RUN}\n\n{_LIMITATIONS}"),
+        Section("how", "How to run it", "\n\n".join(_how_to_run(evidence))),
     ]  # fmt: skip
+
+
+def _how_to_run(evidence: Evidence) -> list[str]:
+    """Return the commands, the time of all runs if it has been measured, and the limits."""
+    if evidence.runs is None or "run_seconds" not in evidence.measurements:
+        return [_HOW_TO_RUN, _LIMITATIONS]
+    frame = evidence.runs.frame
+    runs = frame[frame["experiment"].isin(ALL_EXPERIMENTS)]
+    hours = study_hours(evidence.measured("run_seconds"), runs)
+    parts = ", ".join(
+        f"{label} {hours[kind]:.1f}" for kind, label in _KINDS.items() if kind in hours
+    )
+    images = image_tables.run_list(evidence.image_results).frame["seconds"].sum() / 3600
+    costs = (
+        f"On one core the {len(runs):,} runs of the paper's experiments take about "
+        f"{sum(hours.values()):.0f} hours ({parts}), estimated from some runs of each kind on each "
+        f"data set. All runs of `images` take {images:.1f} hours; image_runs.csv has the cost of "
+        "each."
+    )
+    return [_HOW_TO_RUN, costs, _LIMITATIONS]
 
 
 def _section(
@@ -250,7 +272,10 @@ def _curve_parts(evidence: Evidence, results: Results, titles: Mapping[str, str]
         caption = f"{titles['fig-11']}: test errors on glass and mpg6 by setting."
         parts += pictures(figures.settings_comparison(curves), "settings-comparison", caption)
     digits = size_runs(evidence.image_results.paper_runs)
-    caption = f"{titles['fig-12']}: training score of each run against the number of nodes."
+    caption = (
+        f"{titles['fig-12']}: training score of each run against the number of nodes, on MNIST "
+        f"after {SIZE_EPOCHS} epochs."
+    )
     figure = figures.score_against_size(results, digits)
     return [*parts, *pictures(figure, "score-against-size", caption)]
 

@@ -22,7 +22,7 @@ MLP = ImageBaseline("fashion_mnist", "MLP", 0, 0.13, 23_860, 60.0)
 TRIALS = KTreeTrials(1, 2047, 2000, 0, [KTreeTrial(0, 0.92, 2000, 30.0, False)])
 RUN = ImageRun("modern-mnist-24000-s0", "mnist", 0, 25, 1, 24_000, 0.02, 1.0)
 PAPER = PaperImageRun(
-    "20K-d5-m10-p4-r.01-s0", "20K", 5, 10, 0.4, 0.01, 0, "epoch", 1, 20_182, 23_835, 0.07, 0.06,
+    "20K-d5-m10-p4-r.01-s0", "20K", 5, 10, 0.4, 0.01, 0, 1, 20_182, 23_835, 0.07, 0.06,
     [0.5], [0.07], 9.5, {"test": [0.99]}, {"test": [[[0.0, 1.0], [0.0, 1.0]]]},
 )  # fmt: skip
 TREE = DrawnTree("iris", 3, [-1, -1, -1], [0, 0, 1, 1, 2, 2], 0.1)

@@ -36,7 +36,8 @@ def test_every_item_of_the_paper_has_an_entry(shared):
     items = items_of(sources[0].read_text())
     assert len(items) == 3 + 9 + 19
     kinds = tuple(_ITEMS)
-    assert sorted(items) == sorted(claim.id for claim in read_claims() if claim.kind in kinds)
+    entries = {claim.id.removesuffix("b") for claim in read_claims() if claim.kind in kinds}
+    assert entries == set(items)  # a figure with two panels has two entries
 
 
 def test_a_source_is_numbered_as_latex_does():

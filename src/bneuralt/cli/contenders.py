@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -79,11 +79,11 @@ def contenders(task: str) -> list[Contender]:
     ]
 
 
-def _seeded(estimator: Any) -> Callable[[int], Any]:
+def _seeded(estimator: type[BaseEstimator]) -> Callable[[int], Any]:
     return lambda seed: estimator(random_state=seed)
 
 
-def _scaled(estimator: Any) -> Callable[[int], Any]:
+def _scaled(estimator: type[BaseEstimator]) -> Callable[[int], Any]:
     def make(seed: int) -> Any:
         takes_seed = "random_state" in estimator().get_params()
         model = estimator(random_state=seed) if takes_seed else estimator()
@@ -95,11 +95,11 @@ def _scaled(estimator: Any) -> Callable[[int], Any]:
     return make
 
 
-def _last_step(model: Any) -> Any:
+def _last_step(model: BaseEstimator) -> Any:
     return getattr(model, "regressor_", model)[-1]
 
 
-def _neural_weights(model: Any) -> int:
+def _neural_weights(model: BaseEstimator) -> int:
     return int(model.n_parameters_)
 
 
@@ -118,7 +118,7 @@ def _mlp_weights(fitted: Any) -> int:
     return sum(_size(weights) for weights in [*model.coefs_, *model.intercepts_])
 
 
-def _forest_numbers(model: Any) -> int:
+def _forest_numbers(model: BaseEstimator) -> int:
     """Count a feature and a threshold per split, and a number per class (or one) per leaf."""
     per_leaf = len(getattr(model, "classes_", [0]))
     trees = [estimator.tree_ for estimator in model.estimators_]

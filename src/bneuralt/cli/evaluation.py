@@ -13,11 +13,11 @@ from sklearn.metrics import d2_pinball_score, f1_score, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.fitting.canonical import hash_rows
 from bneuralt.fitting.large_integers import RoundedIntegersWarning
 from bneuralt.fitting.outliers import OutlyingTargetWarning
 from bneuralt.fitting.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
+from bneuralt.tables.row_hashes import hash_rows
 from bneuralt.tables.value_warnings import (
     COLUMN_WARNINGS,
     MissingValuesWarning,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import cross_val_score
 
 from bneuralt._typing import FloatArray
-from bneuralt.drawing.view import as_model
+from bneuralt.drawing.view import Drawable, as_model
 from bneuralt.plotting import PALETTES, current_axes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_LABELS = 9
 COLORS = PALETTES["light"]["positive"], PALETTES["light"]["mixed"]
 
 
-def plot_history(model: Any, ax: Axes | None = None, *, what: str = "loss") -> Axes:
+def plot_history(model: Drawable, ax: Axes | None = None, *, what: str = "loss") -> Axes:
     """Plot the course of a training: loss or score per epoch, on training and validation rows.
 
     Parameters
@@ -91,7 +91,7 @@ def _mean_curve(curves: Sequence[FloatArray]) -> FloatArray:
 
 
 def plot_score_against_size(
-    model: Any,
+    model: BaseEstimator,
     X: Any = None,
     y: Any = None,
     ax: Axes | None = None,

@@ -12,7 +12,7 @@ from bneuralt.drawing.marks import Drawing
 from bneuralt.drawing.outline import outline_of
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.svg import scene_to_svg
-from bneuralt.drawing.view import TreeView
+from bneuralt.drawing.view import Drawable, TreeView
 from bneuralt.plotting import current_axes, require_matplotlib
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def tree_scene(
 
 
 def tree_svg(
-    model: Any,
+    model: Drawable,
     *,
     theme: str = "light",
     tree: int = 0,
@@ -161,7 +161,7 @@ class TreeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: Drawable,
         *,
         ax: Axes | None = None,
         theme: str = "light",
@@ -191,7 +191,7 @@ class TreeDisplay:
         return cls(scene, theme).plot(ax)
 
 
-def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
+def plot_tree(model: Drawable, ax: Axes | None = None, **options: Any) -> Axes:
     """Draw a fitted model: names, weights, activations, and the values of an example.
 
     Positive weights are blue and negative ones orange; the width of an edge is its absolute weight,

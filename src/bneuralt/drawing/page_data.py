@@ -16,7 +16,14 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.labels import counted
-from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
+from bneuralt.drawing.view import (
+    Drawable,
+    as_model,
+    cells,
+    input_spreads,
+    named_inputs,
+    output_names_of,
+)
 from bneuralt.expressions import (
     Expression,
     Lookup,
@@ -42,7 +49,7 @@ MOST_EXAMPLES = 1000
 
 
 def page_data(
-    model: Any,
+    model: Drawable,
     examples: Any = None,
     feature_names: Any = None,
     output_names: Any = None,
@@ -308,18 +315,11 @@ def _output_signs(model: Model) -> list[int] | None:
 
 
 def _tree(tree: NeuralTree) -> dict[str, Any]:
-    """Return a tree as in files; numbers of float32 have as many digits as these need."""
-    plain = tree.to_dict()
-    if tree.dtype != np.float32:
-        return plain
+    """Return a tree as in files, with whole numbers as such."""
     return {
-        name: [_shortest(x) for x in value] if name in ("bias", "edge", "leaf_weight") else value
-        for name, value in plain.items()
+        name: list(map(_number, value)) if name in ("bias", "edge", "leaf_weight") else value
+        for name, value in tree.to_dict().items()
     }
-
-
-def _shortest(x: float) -> float:
-    return _number(float(str(np.float32(x))))
 
 
 def _rest_of_file(file: Mapping[str, Any]) -> dict[str, Any]:

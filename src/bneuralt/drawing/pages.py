@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from bneuralt.drawing.page_data import page_data
-from bneuralt.drawing.view import as_model
+from bneuralt.drawing.view import Drawable, as_model
 from bneuralt.files import write_atomically
 from bneuralt.plotting import PALETTES
 
@@ -53,7 +53,7 @@ class Component(NamedTuple):
 
 
 def to_html(
-    model: Any,
+    model: Drawable,
     path: str | PathLike[str] | None = None,
     *,
     examples: Any = None,
@@ -103,7 +103,7 @@ def to_html(
     return page
 
 
-def notebook_html(model: Any, height: int = 480) -> str:
+def notebook_html(model: Drawable, height: int = 480) -> str:
     """Return a small page in a frame, to be put beside other output of a notebook.
 
     Parameters

@@ -12,13 +12,13 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
 from bneuralt._typing import IntArray
 from bneuralt.drawing.labels import counted
-from bneuralt.drawing.view import TreeView, as_model, in_log_odds
+from bneuralt.drawing.view import Drawable, TreeView, as_model, in_log_odds
 from bneuralt.expressions import variable
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.walk import node_levels, sum_up
@@ -30,7 +30,7 @@ _MIN_TEXT = 24  # columns left for the text of a line, however deep the tree
 
 
 def draw_tree(
-    model: Any,
+    model: Drawable,
     *,
     tree: int = 0,
     simplified: bool = True,

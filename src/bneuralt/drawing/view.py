@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.expressions import OUTPUTS, Expression, exp
-from bneuralt.model import Model, log_odds_model
+from bneuralt.model import Fitted, Model, log_odds_model
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.features import MISSING, Input
 from bneuralt.tree.activations import NAMES, expression_of
@@ -30,6 +30,7 @@ from bneuralt.tree.simplify import simplify
 MOST_DIGITS = 7
 
 __all__ = [
+    "Drawable",
     "ExampleView",
     "NodeActivation",
     "TreeView",
@@ -43,6 +44,9 @@ __all__ = [
     "printable",
     "sums_and_values",
 ]
+
+#: What can be drawn.
+Drawable = Model | Fitted | NeuralTree
 
 
 class NodeActivation(NamedTuple):
@@ -122,7 +126,7 @@ class TreeView:
     @classmethod
     def of(
         cls,
-        model: Any,
+        model: Drawable,
         *,
         tree: int = 0,
         simplified: bool = True,
@@ -427,7 +431,7 @@ def in_log_odds(
     return odds, output_names and [f"log-odds of {output_names[1]}"]
 
 
-def as_model(model: Any) -> Model:
+def as_model(model: Drawable) -> Model:
     """Return the description of what is to be drawn.
 
     Parameters

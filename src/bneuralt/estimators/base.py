@@ -48,6 +48,8 @@ OBJECTS: Mapping[str, FrozenSettings] = MappingProxyType(
     {"growth": Growth(), "training": TrainingSettings()}
 )
 
+_OPTIONS = frozenset(entry.name for entry in fields(Options))
+
 #: Arguments of `fit` of other libraries, and what to use here.
 OTHER_NAMES = {
     "eval_set": "X_val and y_val",
@@ -174,17 +176,15 @@ class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
 
     def _options(self) -> Options:
         """Return the parameters as plain values."""
-        parameters = self.get_params(deep=False)
-        known = {entry.name for entry in fields(Options)}
-        values = {name: value for name, value in parameters.items() if name in known}
+        parameters, name = self.get_params(deep=False), type(self).__name__
+        classifies = is_classifier(self)
+        values = {key: value for key, value in parameters.items() if key in _OPTIONS}
         values["growth"] = self._object("growth").filled(self._growth_values)
-        values["training"] = merged_training(
-            parameters, self._object("training"), is_classifier(self), type(self).__name__
-        )
+        values["training"] = merged_training(parameters, self._object("training"), classifies, name)
         return Options(
             **values,
-            estimator=type(self).__name__,
-            is_classifier=is_classifier(self),
+            estimator=name,
+            is_classifier=classifies,
             seed=drawn_seed(parameters.get("random_state")),
             n_threads=self._n_threads(),
             parameters=parameters,

@@ -41,8 +41,9 @@ from bneuralt.tables.columns import Frame
 
 __all__ = ["card_html"]
 
-#: Largest numbers of effects, outputs of an effect, pairs, and groups that are shown.
-MAX_EFFECTS, MAX_OUTPUTS, MAX_PAIRS, MAX_GROUPS = 8, 6, 5, 12
+#: Largest numbers of effects, outputs of an effect, pairs, and groups that are shown; and of
+#: categories with the smallest effects, and with the largest.
+MAX_EFFECTS, MAX_OUTPUTS, MAX_PAIRS, MAX_GROUPS, MAX_VALUES = 8, 6, 5, 12, 15
 #: Rows that effects and interactions are averaged over, and the largest number of columns for
 #: which interactions are computed.
 EFFECT_ROWS, PAIR_ROWS, PAIR_COLUMNS = 500, 100, 60
@@ -441,6 +442,7 @@ def _positions(y: Array, classes: Sequence[Any]) -> Array:
 
 
 def _effect_scene(curve: Effect, y_range: tuple[float, float] | None) -> Scene:
+    curve = curve.shortened(MAX_VALUES)
     outputs = range(min(curve.y.shape[1], MAX_OUTPUTS))
     named = curve.output_names if len(curve.output_names) > 1 else []
     what = curve.explains
@@ -455,7 +457,7 @@ def _effect_scene(curve: Effect, y_range: tuple[float, float] | None) -> Scene:
         rows = None if curve.rows is None else np.asarray(curve.rows, dtype=np.float64)
         lines = [series(curve.x.astype(np.float64), k) for k in outputs]
         return chart(lines, curve.name, what, rows=rows, y_range=y_range)
-    step = max(1, len(curve.x) // 30)
+    step = max(1, len(curve.x) // 30) if curve.kind == "date" else 1
     shown = replace(curve, x=curve.x[::step], y=curve.y[::step])
     x = np.arange(len(shown.x))
     is_line = curve.kind == "date"

@@ -260,6 +260,8 @@ class ExportMethods(BaseEstimator):
         dialect: str = "sqlite",
         of: Any = None,
         contributions: bool = False,
+        table: str | None = None,
+        create: bool = False,
     ) -> str:
         """Write the model as one SQL expression.
 
@@ -278,6 +280,11 @@ class ExportMethods(BaseEstimator):
             name ``contribution of COLUMN``, separated by commas. For classes and labels they are
             contributions to the score of `of` (with two classes: against the other one, by default
             that of the second). Not for forests that average probabilities.
+        table : str, optional
+            Name of a table from which the expression reads the numbers of values of categories,
+            with an index: for columns of many values. By default they are in the expression.
+        create : bool
+            Write the statements that create and fill this table, instead of the expression.
 
         Returns
         -------
@@ -289,8 +296,8 @@ class ExportMethods(BaseEstimator):
         Raises
         ------
         ValueError
-            The dialect or `of` is unknown, a name cannot be written, or the model is too large for
-            the database.
+            The dialect or `of` is unknown, a name cannot be written, the model is too large for
+            the database, or it has no values for the table.
 
         Examples
         --------
@@ -305,7 +312,15 @@ class ExportMethods(BaseEstimator):
         >>> bool(abs(numbers[0][0] - model.predict(X)[0]) < 1e-3)
         True
         """
-        return self._export("sql", path, dialect=dialect, of=of, contributions=contributions)
+        return self._export(
+            "sql",
+            path,
+            dialect=dialect,
+            of=of,
+            contributions=contributions,
+            table=table,
+            create=create,
+        )
 
     def to_onnx(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from bneuralt.explaining.effect_plots import plot_effect, plot_surface
 from bneuralt.explaining.effects import Effect, Surface
@@ -50,7 +51,7 @@ class EffectDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any = None,
         features: Sequence[Any] | None = None,
         *,

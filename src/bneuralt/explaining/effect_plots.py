@@ -39,6 +39,7 @@ def plot_effect(
 ) -> Axes:
     """Plot the curve of a column; see `Effect.plot`."""
     ax = current_axes("Effect.plot") if ax is None else ax
+    effect = effect.shortened()
     shown = _shown(effect.output_names, effect.y.shape[1], output)
     if effect.kind == "category":
         _categories(effect, shown, ax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,8 @@ FIRST_POINTS, MOST_HALVINGS = 33, 8
 MOST_DATES = 1000
 #: Number of points along each axis of a surface, besides the bends.
 SURFACE_POINTS = 25
+#: Pictures and pages show this many of the smallest and of the largest effects of categories.
+MOST_SHOWN = 20
 #: Largest number of inputs that are in memory at a time.
 MOST_INPUTS = 2**22
 
@@ -91,8 +93,32 @@ class Effect:
         outside: Array = (self.x < low) | (self.x > high)
         return outside
 
+    def shortened(self, n: int = MOST_SHOWN) -> Effect:
+        """Return the `n` smallest and the `n` largest effects of a column of categories, ascending.
+
+        The order is that of the output whose mean differs most. Itself, if there are no more.
+
+        Examples
+        --------
+        >>> x = np.array(["a", "b", "c", "d"], dtype=object)
+        >>> y = np.array([[3.0], [1.0], [4.0], [2.0]])
+        >>> curve = Effect("shop", "category", x, y, np.zeros(0), None, [], "prediction")
+        >>> curve.shortened(1)
+        Effect('shop (2 of 4 values)', n_points=2, n_knots=0, n_outputs=1, explains='prediction')
+        >>> curve.shortened(1).x.tolist()
+        ['b', 'c']
+        """
+        if self.kind != "category" or len(self.x) <= 2 * n:
+            return self
+        order = np.argsort(self.y[:, np.ptp(self.y, axis=0).argmax()], kind="stable")
+        shown = np.append(order[:n], order[-n:])
+        name = f"{self.name} ({2 * n} of {len(self.x):,} values)"
+        return replace(self, name=name, x=self.x[shown], y=self.y[shown])
+
     def plot(self, ax: Axes | None = None, output: int | str | None = None) -> Axes:
         """Plot the curve, one line or bar for each output.
+
+        Of a category of many values, the 20 smallest and the 20 largest effects are shown.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.model import Model
@@ -117,7 +117,7 @@ class Stability:
         return "\n".join(lines)
 
 
-def importance_stability(model: Any, X: Any, y: Any, n_seeds: int = 10) -> Stability:
+def importance_stability(model: BaseEstimator, X: Any, y: Any, n_seeds: int = 10) -> Stability:
     """Fit a model with several seeds and compare the importances of the features.
 
     Parameters

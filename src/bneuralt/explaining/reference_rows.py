@@ -50,23 +50,18 @@ def reference_rows(
     """
     rows = np.asarray(inputs, dtype=np.float64)
     drawn = model.encoder.drawn_groups
-    counts = np.arange(rows.shape[1]) if drawn is None else np.flatnonzero(drawn >= 0)
     with np.errstate(over="ignore"):
         deviation = rows.std(axis=0)
-    place = (
-        rows[:, counts]
-        * np.divide(
-            importances[model.column_of_input],
-            deviation,
-            out=np.zeros(rows.shape[1]),
-            where=deviation > 0,
-        )[counts]
-    )
+    factor = np.zeros(rows.shape[1])
+    np.divide(importances[model.column_of_input], deviation, out=factor, where=deviation > 0)
+    place = rows * factor if drawn is None else rows[:, drawn >= 0] * factor[drawn >= 0]
     groups = [np.arange(len(rows))]
     most = min(MOST_REFERENCES, MOST_NUMBERS // rows.shape[1])
     while 2 * len(groups) <= most and min(map(len, groups)) >= 2 * FEWEST_ROWS:
         groups = [half for group in groups for half in _halves(group, place)]
-    means = np.array([weight[group] @ rows[group] / weight[group].sum() for group in groups])
+    means = np.array(
+        [weight[group] @ rows.take(group, axis=0) / weight[group].sum() for group in groups]
+    )
     unit = np.where(deviation > 0, ROUNDING * deviation, 1.0)
     digits = np.ceil(-np.log10(unit)).clip(-290, 290)
     power = 10.0 ** np.abs(digits)  # a negative power would be rounded
@@ -79,6 +74,8 @@ def reference_rows(
 
 def _halves(group: Array, place: FloatArray) -> tuple[Array, Array]:
     """Divide rows at the median of the column that varies most."""
-    values = place[group]
-    order = np.argsort(values[:, values.var(axis=0).argmax()], kind="stable")
-    return group[order[: len(group) // 2]], group[order[len(group) // 2 :]]
+    values = place.take(group, axis=0)
+    values -= values.sum(axis=0) / len(group)
+    widest = np.einsum("ij,ij->j", values, values).argmax()
+    order = group[np.argsort(values[:, widest], kind="stable")]
+    return order[: len(group) // 2], order[len(group) // 2 :]

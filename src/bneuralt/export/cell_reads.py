@@ -9,11 +9,10 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate
-from bneuralt.model import ModelColumn
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features import Input
 
-__all__ = ["CellReads", "cell_reads", "gap_values", "listed_texts", "text_values"]
+__all__ = ["CellReads", "cell_reads", "gap_values", "text_values"]
 
 
 class CellReads(NamedTuple):
@@ -60,12 +59,6 @@ def _reads(expression: Expression, is_gap: bool = False) -> Iterator[tuple[str, 
         yield expression.value, is_gap
     for part in expression.arguments:
         yield from _reads(part, expression.operation == "is_missing")
-
-
-def listed_texts(column: ModelColumn) -> tuple[str, ...]:
-    """Return the texts that the inputs of a column distinguish, in the order of the inputs."""
-    tables = column.cell_operations.get("lookup", ())
-    return tuple(dict.fromkeys(text for table in tables for text in table.texts))
 
 
 def text_values(inputs: Sequence[Input], texts: Sequence[str]) -> FloatArray:

@@ -8,7 +8,6 @@ several values, or one expression with vectors in place of its variables and con
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from bneuralt.export.program import Statement
@@ -114,11 +113,11 @@ def _simple(name: str, value: Expression) -> Iterator[tuple[str, Expression]]:
         return variable(parts[-1][0])
 
     def simple(part: Expression, is_root: bool) -> Expression:
+        if not part.arguments:
+            return part
         gathers = part.operation in GATHERING
-        arguments = tuple(simple(each, False) for each in part.arguments)
-        if gathers:
-            arguments = tuple(map(named, arguments))
-        part = replace(part, arguments=arguments) if arguments else part
+        arguments = [simple(each, False) for each in part.arguments]
+        part = part.of([named(each) for each in arguments] if gathers else arguments)
         return named(part) if gathers and not is_root else part
 
     result = simple(value, True)
@@ -133,8 +132,6 @@ def _with_slots(expression: Expression) -> tuple[Expression, tuple[str, ...]]:
     def slotted(part: Expression) -> Expression:
         if part.operation == "variable":
             return variable(slots.setdefault(part.value, str(len(slots))))
-        if not part.arguments:
-            return part
-        return replace(part, arguments=tuple(map(slotted, part.arguments)))
+        return part.of([slotted(each) for each in part.arguments])
 
     return slotted(expression), tuple(slots)

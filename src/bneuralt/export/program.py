@@ -298,9 +298,9 @@ def rebuilt(expression: Expression, parts: Sequence[Expression]) -> Expression:
     """Return an operation with other arguments; constants are computed."""
     names = [f"a{i}" for i in range(len(parts))]
     if expression.operation not in VECTORS and expression.operation not in CONDITIONS:
-        form = replace(expression, arguments=tuple(map(variable, names)))
+        form = expression.of([variable(name) for name in names])
         return substitute(form, dict(zip(names, parts, strict=True)))
-    return replace(expression, arguments=tuple(parts))
+    return expression.of(parts)
 
 
 def named(statements: Iterable[Statement], results: Sequence[Expression]) -> list[Statement]:
@@ -311,20 +311,22 @@ def named(statements: Iterable[Statement], results: Sequence[Expression]) -> lis
     uses.update(waiting)
     while waiting:
         for part in waiting.pop().arguments:
-            uses[part] += 1
-            if uses[part] == 1:
-                waiting.append(part)
+            if part.arguments:
+                uses[part] += 1
+                if uses[part] == 1:
+                    waiting.append(part)
     names: dict[Expression, str] = {}
     counts: Counter[str] = Counter()
     taken = {s.name for s in statements}
     listed: list[Statement] = []
 
     def part_of(expression: Expression) -> Expression:
+        if not expression.arguments:
+            return expression
         if expression in names:
             return variable(names[expression])
-        arguments = tuple(map(part_of, expression.arguments))
-        value = replace(expression, arguments=arguments)
-        if uses[expression] < 2 or not arguments or expression.operation in _UNNAMED:
+        value = expression.of([part_of(part) for part in expression.arguments])
+        if uses[expression] < 2 or expression.operation in _UNNAMED:
             return value
         word = {"weighted_sum": "sum"}.get(expression.operation, expression.operation)
         while (name := f"{word}{counts[word]}") in taken:
@@ -339,8 +341,8 @@ def named(statements: Iterable[Statement], results: Sequence[Expression]) -> lis
         if value in names:
             listed.append(replace(statement, value=variable(names[value])))
             continue
-        arguments = tuple(map(part_of, value.arguments))
-        listed.append(replace(statement, value=replace(value, arguments=arguments)))
+        parts = [part_of(part) for part in value.arguments]
+        listed.append(replace(statement, value=value.of(parts)))
         if value.arguments:
             names[value] = statement.name
     needed = set().union(*(result.variables for result in results))
@@ -668,7 +670,7 @@ def _components(link: Expression, outputs: Sequence[Expression]) -> list[Express
     if link.operation == "total":
         return [weighted_sum(0.0, [(1.0, value) for value in values[0]])] * n
     if link.operation == "largest":
-        return [values[0][0] if n == 1 else replace(link, arguments=tuple(values[0]))] * n
+        return [values[0][0] if n == 1 else link.of(values[0])] * n
     if link.operation == "ordered":
         vector = tuple(values[0])
         ranks = link.value * n if len(link.value) == 1 else link.value
@@ -693,7 +695,7 @@ def skeleton(expression: Expression) -> tuple[Expression, tuple[float, ...]]:
             constants.append(part.value)
             return variable(f"c{len(constants) - 1}")
         kept = {"multiply": -1.0, "greater": 0.0}.get(part.operation)
-        return replace(part, arguments=tuple(replaced(each, kept) for each in part.arguments))
+        return part.of([replaced(each, kept) for each in part.arguments])
 
     return replaced(expression), tuple(constants)
 
@@ -766,8 +768,7 @@ def _read(
     """Return an expression of a cell as one of the variables that were read."""
     operation = expression.operation
     if operation not in CELLS:
-        parts = tuple(_read(part, readings, texts) for part in expression.arguments)
-        return replace(expression, arguments=parts)
+        return expression.of([_read(part, readings, texts) for part in expression.arguments])
     value = variable(readings[operation].name)
     if operation == "number":
         return value

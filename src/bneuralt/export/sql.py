@@ -35,6 +35,10 @@ __all__ = ["DIALECTS", "Dialect", "to_sql"]
 MOST_NESTED = 8
 #: Width of the lines.
 WIDTH = 96
+#: A column has many values from here on: a message advises to keep them in a table.
+MANY_VALUES = 1_000
+#: Rows of a statement that fills the table of values.
+ROWS_OF_INSERT = 500
 
 #: A number, and the two kinds of dates, as regular expressions without backslashes.
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -299,11 +303,19 @@ DIALECTS = {
 
 
 def to_sql(
-    model: Model, *, dialect: str = "sqlite", of: Any = None, contributions: bool = False
+    model: Model,
+    *,
+    dialect: str = "sqlite",
+    of: Any = None,
+    contributions: bool = False,
+    table: str | None = None,
+    create: bool = False,
 ) -> str:
     """Write a model as one SQL expression, or as several; see `ExportMethods.to_sql`."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={dialect!r} is unknown: use one of {', '.join(DIALECTS)}")
+    if create and table is None:
+        raise ValueError("create=True needs the name of the table to create: give table=")
     position = _position(model, of)
     program = Program.of(
         model,
@@ -311,13 +323,22 @@ def to_sql(
         output=-1 if position is None else position,
         has_functions=False,
     )
-    query = _Query(program, DIALECTS[dialect])
+    query = _Query(program, DIALECTS[dialect], table)
     text = query.contributions(position) if contributions else query.expression()
+    if table is not None and not query.lookups:
+        raise ValueError(
+            f"table={table!r:.60} is for columns of many values, and the model has none: omit it"
+        )
+    if create:
+        return query.statements()
     limit = DIALECTS[dialect].most_characters
     if limit and len(text) > limit:
+        advice = "a table for columns of many values (table=), or " * any(
+            len(column.categories) > MANY_VALUES and table is None for column in model.columns
+        )
         raise ValueError(
             f"the expression has {len(text):,} characters, and {dialect} reads statements of at "
-            f"most {limit:,}: use fewer or smaller trees"
+            f"most {limit:,}: use {advice}fewer or smaller trees"
         )
     return text
 
@@ -424,12 +445,18 @@ class _Query(Printer):
         Name -> code of each column of a layer.
     layer_of : dict
         Name -> position of its layer.
+    value_table : str or None
+        A table that has the numbers of texts; None if they are in the expression.
+    lookups : list of dict
+        Text -> number, of each input that is read from this table.
     """
 
     most_terms = 4
 
-    def __init__(self, program: Program, dialect: Dialect) -> None:
+    def __init__(self, program: Program, dialect: Dialect, value_table: str | None) -> None:
         self.program, self.dialect, self.model = program, dialect, program.model
+        self.value_table = value_table and identifier(value_table, dialect.quote)
+        self.lookups: list[Mapping[str, float]] = []
         self.templates = dialect.templates
         self.prefix = "b_"
         while any(c.name.casefold().startswith(self.prefix) for c in self.model.columns):
@@ -486,6 +513,21 @@ class _Query(Printer):
             name = identifier(f"contribution of {column.name}", self.dialect.quote)
             columns.append(f"{self._nested(code) if self._names(code) else code} AS {name}")
         return ",\n".join(columns)
+
+    def statements(self) -> str:
+        """Return the statements that create and fill the table of values."""
+        name = self.value_table
+        columns = "input INTEGER NOT NULL, value TEXT NOT NULL, number DOUBLE PRECISION NOT NULL"
+        rows = [
+            f"({i}, {self._string(text)}, {self.number(x)})"
+            for i, numbers in enumerate(self.lookups)
+            for text, x in numbers.items()
+        ]
+        starts = range(0, len(rows), ROWS_OF_INSERT)
+        parts = [",\n".join(rows[i : i + ROWS_OF_INSERT]) for i in starts]
+        filled = [f"INSERT INTO {name} VALUES\n{part};" for part in parts]
+        created = f"CREATE TABLE {name} ({columns}, PRIMARY KEY (input, value));"
+        return "\n".join([created, *filled])
 
     def define(self, name: str, code: Code) -> Code:
         """Make a value a column of the first layer in which its operands are available."""
@@ -588,6 +630,12 @@ class _Query(Printer):
         return f"{text} IN ({', '.join(map(self._string, texts))})"
 
     def table(self, text: Code, numbers: Mapping[str, float], unknown: float) -> Code:
+        if self.value_table is not None:
+            if numbers not in self.lookups:
+                self.lookups.append(numbers)
+            row = f"input = {self.lookups.index(numbers)} AND value = {text}"
+            number = f"SELECT number FROM {self.value_table} WHERE {row}"
+            return Code(f"COALESCE(({number}), {self.number(unknown)})")
         cases = (f"WHEN {self._string(key)} THEN {self.number(x)}" for key, x in numbers.items())
         return Code(f"CASE {text} {' '.join(cases)} ELSE {self.number(unknown)} END")
 

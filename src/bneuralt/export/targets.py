@@ -222,6 +222,15 @@ _ALL = (
                 "with names",
                 sets=True,
             ),
+            Option(
+                "table",
+                "read the numbers of values of categories from this table, for columns of many "
+                "values (default: they are in the expression)",
+                metavar="NAME",
+            ),
+            Option(
+                "create", "write the statements that create and fill this table instead", sets=True
+            ),
         ),
         header=f"/* Written by bneuralt {__version__}. */\n",
     ),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -92,6 +94,13 @@ class Expression:
     def __neg__(self) -> Expression:
         return -1.0 * self
 
+    def of(self, arguments: Sequence[Expression]) -> Expression:
+        """Return this operation on other arguments."""
+        arguments, before = tuple(arguments), self.arguments
+        if len(arguments) == len(before) and all(map(operator.is_, arguments, before)):
+            return self  # most parts of a program stay as they are
+        return Expression(self.operation, arguments, self.value)
+
     @property
     def is_constant(self) -> bool:
         """Whether this is a constant."""
@@ -100,9 +109,13 @@ class Expression:
     @property
     def variables(self) -> frozenset[str]:
         """Names of the variables."""
-        if self.operation == "variable":
-            return frozenset([self.value])
-        return frozenset().union(*(part.variables for part in self.arguments))
+        names, waiting = set(), [self]
+        while waiting:
+            part = waiting.pop()
+            if part.operation == "variable":
+                names.add(part.value)
+            waiting += part.arguments
+        return frozenset(names)
 
 
 Operand = Expression | float
@@ -117,6 +130,7 @@ def constant(value: float) -> Expression:
     return Expression("constant", value=float(value))
 
 
+@lru_cache(2**14)  # programs of forests have thousands of names, many times each
 def variable(name: str) -> Expression:
     """Return a named value, which `evaluate` and translators are given."""
     return Expression("variable", value=name)
@@ -288,4 +302,4 @@ def without_order(link: Expression) -> Expression:
     True
     """
     parts = tuple(without_order(part) for part in link.arguments)
-    return parts[0] if link.operation == "ordered" else replace(link, arguments=parts)
+    return parts[0] if link.operation == "ordered" else link.of(parts)

@@ -18,10 +18,10 @@ from bneuralt._typing import Array, IntArray
 from bneuralt.arrays import is_large
 from bneuralt.fitting.rows import MAX_ROWS_TO_COPY, Rows
 from bneuralt.fitting.weights import RowWeights
-from bneuralt.tables.row_hashes import mixed
+from bneuralt.tables.row_hashes import hash_rows
 from bneuralt.tables.sparse_rows import blocks, dense, dense_bytes, smallest_dtype
 
-__all__ = ["canonical_rows", "hash_rows"]
+__all__ = ["canonical_rows"]
 
 #: float32 tables are copied as float64, so that the same numbers give the same model to the last
 #: bit, if the copy takes at most this many bytes.
@@ -99,42 +99,6 @@ def _hash_sparse_rows(X: Any, y: Array) -> Array:
     parts = zip(blocks(X, n_rows), range(0, X.shape[0], n_rows), strict=True)
     hashes = [hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
     return np.concatenate(hashes)
-
-
-def hash_rows(X: Array, y: Array) -> Array:
-    """Return a 64-bit hash of each row and its target, the same for equal numbers of any type."""
-    y = y + 0.0 if y.dtype.kind == "f" else y  # -0.0 is 0.0
-    if X.dtype.kind == "f":
-        n_rows = max(1, 100_000 // max(1, X.shape[1]))
-        blocks = (slice(start, start + n_rows) for start in range(0, len(X), n_rows))
-        parts = [_hash_content(X[b].astype(np.float64) + 0.0, y[b]) for b in blocks]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
-    return _hash_content(X, y)
-
-
-def _hash_content(X: Array, y: Array) -> Array:
-    content = X.view(np.uint8).reshape(len(X), -1)
-    n_words, n_rest = divmod(content.shape[1], 8)
-    words = content[:, : 8 * n_words].view(np.uint64)
-    keys = mixed(np.arange(1, n_words + 3, dtype=np.uint64)) | np.uint64(1)
-
-    rest = np.zeros((len(X), 16), dtype=np.uint8)  # the last bytes of the row, and the target
-    rest[:, :n_rest] = content[:, 8 * n_words :]
-    first = np.ascontiguousarray(y.reshape(len(y), -1)[:, 0])
-    rest[:, 8 : 8 + y.itemsize] = first.view(np.uint8).reshape(len(y), -1)
-    hashes = _folded(rest.view(np.uint64)) @ keys[n_words:]
-    if y.ndim == 2:  # the other targets
-        others = np.ascontiguousarray(y[:, 1:]).view(np.uint64)
-        more_keys = mixed(np.arange(others.shape[1], dtype=np.uint64) + keys[-1]) | np.uint64(1)
-        hashes += _folded(others) @ more_keys
-
-    return mixed(hashes + _folded(words) @ keys[:n_words])
-
-
-def _folded(words: Array) -> Array:
-    """Mix high bits into the low half, which is all zeros in round floating-point numbers."""
-    folded: Array = words ^ (words >> np.uint64(32))
-    return folded
 
 
 def _rank_by_content(X: Array, y: Array) -> Array:

@@ -6,9 +6,9 @@ import numpy as np
 
 from bneuralt._typing import Array
 from bneuralt.arrays import is_large
-from bneuralt.fitting.canonical import hash_rows
 from bneuralt.fitting.rows import Rows
 from bneuralt.model.fingerprints import Fingerprints
+from bneuralt.tables.row_hashes import hash_rows
 
 __all__ = ["fingerprints_of", "n_seen"]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.capacity import MIN_WEIGHTS_PER_OUTPUT
+from bneuralt.fitting.minimize import minimize
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.row_losses import RowLoss, row_loss
 from bneuralt.fitting.rows import Rows
@@ -36,7 +36,9 @@ __all__ = [
 #: lowers the loss on held-out rows.
 PENALTIES = (100.0, 10.0, 1.0)
 #: Iterations for each penalty, then for all rows, and for rows without a path before them.
-PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (4, 5, 6), 4, 30
+PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (3, 4, 6), 4, 30
+#: Fewer are enough where one of them lowers the loss by less than this fraction.
+TOLERANCE = 1e-5
 #: Iterations where weights are limited, in coordinates in which the problem is less round.
 LIMITED_ITERATIONS = 8
 #: Largest number of leaves of the linear part, as a fraction of `n_weights`.
@@ -74,16 +76,12 @@ class LinearPart:
         weight = share * self.weight[output, place]
         return with_output_leaves(tree, output, self.inputs[place], weight, share * self.bias)
 
-    def outputs(self, problem: Problem, rows: Rows) -> FloatArray:
-        """Return the outputs for rows, of shape (n_rows, n_outputs)."""
-        return _scaled_inputs(problem, rows, self.inputs) @ self.weight.T + self.bias
-
 
 class LinearFit(NamedTuple):
-    """The linear part of all rows, and those without the rows of each fold."""
+    """The linear part of all rows, and outputs of the models without the rows of each fold."""
 
     part: LinearPart
-    of_folds: list[LinearPart]
+    outputs: FloatArray  # of shape (n_folds, n_columns, n_rows), as the loss reads them
 
 
 def n_weights_for_trees(problem: Problem, n_weights: int) -> int:
@@ -131,20 +129,23 @@ def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) 
     fold_weight = np.where(is_held_out, 0.0, weight)
     held_weight = np.where(is_held_out, weight, 0.0)
     model = _Models(problem, rows)
-    coefficients = best = model.constants(fold_weight)
+    at = best = model.at(model.constants(fold_weight), fold_weight)
     penalty, lowest = PENALTIES[0], np.inf
     for each, n_iterations in zip(PENALTIES, PATH_ITERATIONS, strict=True):
-        coefficients = model.minimised(coefficients, fold_weight, each, n_iterations)
-        loss = float(np.vdot(held_weight, model.losses(coefficients)))
+        at = model.minimised(at, fold_weight, each, n_iterations)
+        loss = float(np.vdot(held_weight, at.losses))
         if loss >= lowest:
             break
-        best, penalty, lowest = coefficients, each, loss
+        best, penalty, lowest = at, each, loss
+    coefficients = best.coefficients
     if most is not None and model.n_weights > most:
-        model, best = model.limited(best, most)
-        best = model.minimised(best, fold_weight, penalty, LIMITED_ITERATIONS)
-    mean = best.mean(axis=0, keepdims=True)
-    whole = model.minimised(mean, weight[np.newaxis], penalty, LAST_ITERATIONS)
-    return LinearFit(model.part(whole[0], penalty), [model.part(each, penalty) for each in best])
+        model, coefficients = model.limited(coefficients, most)
+        at = model.at(coefficients, fold_weight)
+        coefficients = model.minimised(at, fold_weight, penalty, LIMITED_ITERATIONS).coefficients
+    weight = weight[np.newaxis]
+    at = model.at(coefficients.mean(axis=0, keepdims=True), weight)
+    whole = model.minimised(at, weight, penalty, LAST_ITERATIONS).coefficients
+    return LinearFit(model.part(whole[0], penalty), model.outputs(coefficients))
 
 
 @one_blas_thread()
@@ -154,13 +155,18 @@ def refitted(problem: Problem, part: LinearPart, penalty: float | None) -> Linea
     weight = (rows.weight / rows.weight.mean())[np.newaxis]
     kept = part.weight[-_n_columns(problem) :] != 0.0
     model = _Models(problem, rows, part.inputs, None if kept.all() else kept)
-    start = model.constants(weight)
-    return model.part(model.minimised(start, weight, penalty, ALL_ITERATIONS)[0], penalty)
+    found = model.constants(weight)
+    if penalty is not None:
+        at = model.at(found, weight)
+        found = model.minimised(at, weight, penalty, ALL_ITERATIONS).coefficients
+    return model.part(found[0], penalty)
 
 
 def _scaled_inputs(problem: Problem, rows: Rows, inputs: IntArray) -> FloatArray:
     """Return some inputs of rows, as trees are trained on them."""
-    X = rows.inputs[:, inputs].astype(np.float64)
+    lines = rows.lines
+    X = rows.X[:, inputs] if lines is None else lines.take(inputs).apply(rows.X)
+    X = X.astype(np.float64, copy=False)
     if problem.scaling is None:
         return X
     offset, factor = problem.scaling
@@ -174,6 +180,14 @@ def _n_columns(problem: Problem) -> int:
     return 1 if is_binary and problem.loss.name == "cross_entropy" else problem.n_outputs
 
 
+class _Point(NamedTuple):
+    """Coefficients of models, the loss of each row, and the slopes of the sum of losses."""
+
+    coefficients: FloatArray  # of shape (n_models, n_columns, n_inputs + 1)
+    losses: FloatArray  # of shape (n_models, n_rows)
+    slope: FloatArray  # of the shape of the coefficients
+
+
 class _Models:
     """Penalised linear models of the same rows, each with other weights of these.
 
@@ -181,7 +195,8 @@ class _Models:
     of the inputs, divided by the root of the second derivatives. Where signs are constrained, or
     only some leaves are used, the directions are the inputs.
 
-    Coefficients have the shape (n_models, n_columns, n_inputs + 1), the constant last.
+    Coefficients have the shape (n_models, n_columns, n_inputs + 1): those of the directions, and
+    the output at the mean of the inputs.
     """
 
     def __init__(
@@ -194,17 +209,18 @@ class _Models:
         self.problem, self.rows = problem, rows
         self.inputs = inputs_of(problem) if inputs is None else inputs
         X = _scaled_inputs(problem, rows, self.inputs)
-        A = np.column_stack([X, np.ones(len(X))])
+        self.mean: FloatArray = X.mean(axis=0)
+        X -= self.mean
         self.loss: RowLoss = row_loss(problem.loss, problem.task, problem.scaled_target(rows))
         self.signs = problem.input_signs
         self.kept = kept
         if kept is None and self.signs is None:
-            square, self.basis = np.linalg.eigh(A.T @ A)
-            self.columns = np.ascontiguousarray((A @ self.basis).T)
+            square, self.basis = np.linalg.eigh(X.T @ X)
+            X = X @ self.basis
         else:
-            square, self.basis = np.einsum("ij,ij->j", A, A), np.eye(A.shape[1])
-            self.columns = np.ascontiguousarray(A.T)
-        self.square = np.maximum(square, 0.0)
+            square, self.basis = np.einsum("ij,ij->j", X, X), np.eye(X.shape[1])
+        self.columns = np.vstack([X.T, np.ones(len(X))])
+        self.square = np.append(np.maximum(square, 0.0), len(X))
 
     @property
     def n_weights(self) -> int:
@@ -214,77 +230,74 @@ class _Models:
     def constants(self, weight: FloatArray) -> FloatArray:
         """Return the coefficients of the best constants."""
         each = np.array([self.loss.constant(w) for w in weight])
-        result: FloatArray = each[:, :, np.newaxis] * self.basis[-1]
+        result = np.zeros((*each.shape, self.square.size))
+        result[..., -1] = each
         return result
 
-    def outputs_of_columns(self, coefficients: FloatArray) -> FloatArray:
+    def outputs(self, coefficients: FloatArray) -> FloatArray:
         """Return the values of the linear functions, of shape (n_models, n_columns, n_rows)."""
-        flat = coefficients.reshape(-1, coefficients.shape[-1]) @ self.columns
+        flat = coefficients.reshape(-1, self.square.size) @ self.columns
         result: FloatArray = flat.reshape(*coefficients.shape[:-1], -1)
         return result
 
-    def losses(self, coefficients: FloatArray) -> FloatArray:
-        """Return the loss of each model for each row."""
-        return self.loss(self.outputs_of_columns(coefficients))[0]
+    def at(self, coefficients: FloatArray, weight: FloatArray) -> _Point:
+        """Return losses of coefficients, with the slopes of their weighted sum."""
+        losses, slopes = self.loss(self.outputs(coefficients))
+        slopes *= weight[:, np.newaxis]
+        flat = slopes.reshape(-1, slopes.shape[-1]) @ self.columns.T
+        return _Point(coefficients, losses, flat.reshape(coefficients.shape))
 
     def minimised(
-        self, start: FloatArray, weight: FloatArray, penalty: float | None, n_iterations: int
-    ) -> FloatArray:
+        self, start: _Point, weight: FloatArray, penalty: float, n_iterations: int
+    ) -> _Point:
         """Return coefficients with a lower sum of losses and penalties."""
-        if penalty is None:
-            return self.constants(weight)
-        penalty *= self.loss.unit
-        shape, constant, columns = start.shape, self.basis[-1], self.columns
-        scale = np.broadcast_to(
-            1.0 / np.sqrt(self.loss.curvature * self.square + penalty), shape[1:]
-        )
+        at, shape = start, start.coefficients.shape
+        penalties = np.full(self.square.size, penalty * self.loss.unit)
+        penalties[-1] = 0.0
+        scale = 1.0 / np.sqrt(self.loss.curvature * self.square + penalties)
         if self.kept is not None:
             scale = scale * np.column_stack([self.kept, np.ones(shape[1])])
+        scale = np.broadcast_to(scale, shape)
+
+        def penalized(point: _Point) -> tuple[float, FloatArray]:
+            terms = penalties * point.coefficients
+            value = np.vdot(weight, point.losses) + 0.5 * np.vdot(terms, point.coefficients)
+            return float(value), ((point.slope + terms) * scale).ravel()
 
         def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
-            coefficients = scaled.reshape(shape) * scale
-            losses, slopes = self.loss(self.outputs_of_columns(coefficients))
-            slopes *= weight[:, np.newaxis]
-            penalized = coefficients - (coefficients @ constant)[..., np.newaxis] * constant
-            gradient = (slopes.reshape(-1, slopes.shape[-1]) @ columns.T).reshape(shape)
-            gradient += penalty * penalized
-            value = np.vdot(weight, losses) + penalty / 2 * np.vdot(penalized, penalized)
-            return float(value), (gradient * scale).ravel()
+            nonlocal at
+            at = self.at(scaled.reshape(shape) * scale, weight)
+            return penalized(at)
 
-        begin = np.divide(start, scale, out=np.zeros(shape), where=scale != 0.0)
-        found = minimize(
-            objective,
-            begin.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=self._bounds(shape),
-            options={"maxiter": n_iterations, "maxcor": 8},
-        )
-        result: FloatArray = found.x.reshape(shape) * scale
-        return result
+        limits = None if self.signs is None else self._limits(shape[0] * shape[1])
+        begin = np.zeros(shape)
+        np.divide(start.coefficients, scale, out=begin, where=scale != 0.0)
+        first = penalized(start)
+        found, _ = minimize(objective, begin.ravel(), n_iterations, limits, TOLERANCE, first)
+        coefficients = found.reshape(shape) * scale
+        is_last = np.array_equal(coefficients, at.coefficients)
+        return at if is_last else self.at(coefficients, weight)
 
-    def _bounds(self, shape: tuple[int, ...]) -> list[tuple[float | None, float | None]] | None:
-        """Return the bounds of coefficients whose signs are constrained."""
-        if self.signs is None:
-            return None
-        each = {-1: (None, 0.0), 0: (None, None), 1: (0.0, None)}
-        of_model = [each[int(sign)] for sign in self.signs[self.inputs]] + [each[0]]
-        return of_model * (shape[0] * shape[1])
+    def _limits(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the limits of coefficients whose signs are constrained, of n functions."""
+        assert self.signs is not None
+        signs = np.tile(np.append(self.signs[self.inputs], 0), n)
+        return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
 
     def limited(self, coefficients: FloatArray, n_weights: int) -> tuple[_Models, FloatArray]:
         """Return models of the largest weights only, and their coefficients to begin with."""
-        weights = coefficients @ self.basis.T
-        size = np.abs(weights.mean(axis=0))[:, :-1]
+        weights = coefficients[..., :-1] @ self.basis.T
+        size = np.abs(weights.mean(axis=0))
         smallest = np.partition(size.ravel(), -n_weights)[-n_weights]
-        return _Models(self.problem, self.rows, self.inputs, size >= smallest), weights
+        kept = size >= smallest
+        models = _Models(self.problem, self.rows, self.inputs, kept)
+        return models, np.concatenate([weights * kept, coefficients[..., -1:]], axis=-1)
 
     def part(self, coefficients: FloatArray, penalty: float | None) -> LinearPart:
         """Return a model as a linear part."""
-        weights = coefficients @ self.basis.T
-        if penalty is None:
-            weights[:, :-1] = 0.0
-        n_outputs = self.problem.n_outputs
-        weight = np.zeros((n_outputs, self.inputs.size))
-        bias = np.zeros(n_outputs)
-        weight[-len(weights) :], bias[-len(weights) :] = weights[:, :-1], weights[:, -1]
+        n_outputs, n = self.problem.n_outputs, len(coefficients)
+        weight, bias = np.zeros((n_outputs, self.inputs.size)), np.zeros(n_outputs)
+        if penalty is not None:
+            weight[-n:] = coefficients[:, :-1] @ self.basis.T
+        bias[-n:] = coefficients[:, -1] - weight[-n:] @ self.mean
         return LinearPart(self.inputs, weight, bias, penalty)

@@ -44,8 +44,13 @@ def smaller_models(
         Options of `bneuralt.shrinking.prune`.
     """
     if model.is_raw:
-        scalings = problem.scaling, problem.target_scaling
-        model = replace(model, scaling=scalings[0], target_scaling=scalings[1], can_learn=True)
+        model = replace(
+            model,
+            scaling=problem.scaling,
+            target_scaling=problem.target_scaling,
+            can_learn=True,
+            folded=None,
+        )
     model = model.in_scaled_units()
     rows, (whole,) = problem.rows, model.trees
     X: FloatArray = np.asarray(rows.inputs, dtype=np.float64)

@@ -18,6 +18,7 @@ from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
 from bneuralt.tables.mapped import copied_rows
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
+from bneuralt.tables.row_hashes import hash_rows
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 
 __all__ = ["MAX_ROWS_TO_COPY", "Rows"]
@@ -249,7 +250,7 @@ class Rows:
         """
         most = min(ROWS_TO_COMPARE, SUFFICIENT_NUMBERS // max(1, self.table.shape[1]))
         rows = self.subsample(max(MIN_ROWS_OF_SAMPLE, most))
-        n_different = len({hash(row.tobytes()) for row in rows.X})
+        n_different = np.unique(hash_rows(rows.X, np.zeros(len(rows)))).size
         if 2 * n_different < len(rows):
             return n_different
         return len(self) * n_different // len(rows)

@@ -74,9 +74,12 @@ def read_target(
         )
     refuse_masked(y, name)
     numeric = not is_classifier
-    y = numbers_in_texts(y, name, warns=True) if numeric else y
+    is_plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf"
+    y = numbers_in_texts(y, name, warns=True) if numeric and not is_plain else y
+    target = y
     try:
-        target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
+        if not is_plain:  # else scikit-learn would change nothing
+            target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
             target = target.astype(np.float64)
     except (TypeError, ValueError, ArithmeticError) as error:

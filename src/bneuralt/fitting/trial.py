@@ -16,18 +16,20 @@ it.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bneuralt._typing import FloatArray
 from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.linear import LinearFit, LinearPart, fit_path, most_leaves, refitted
+from bneuralt.fitting.minimize import minimize
 from bneuralt.fitting.plan import drawn_seed, plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.recipe import may_be_linear, may_try, training_of
@@ -152,31 +154,26 @@ def best_shares(held_out: HeldOut, trees: FloatArray, expected: Sequence[float])
     """
     loss, weight = held_out.loss, held_out.weight / held_out.weight.sum()
     has_linear = held_out.linear is not None
-    outputs = np.array([trees, held_out.linear] if has_linear else [trees])
+    both = [trees, held_out.linear] if has_linear else [trees]
+    outputs = np.array(both).reshape(len(both), -1)
     prior = np.array(expected if has_linear else [1.0])
     confidence = CONFIDENCE / held_out.n_rows
 
     def criterion(shares: FloatArray) -> tuple[float, FloatArray]:
-        losses, slopes = loss(np.tensordot(shares, outputs, 1)[np.newaxis])
+        losses, slopes = loss((shares @ outputs).reshape(1, *trees.shape))
         value = float(losses[0] @ weight)
-        slope = np.tensordot(outputs, slopes[0] * weight, 2)
+        slope = outputs @ (slopes[0] * weight).ravel()
         if loss.kind == "numbers":  # relative to the noise, as in their likelihood
-            value = max(value, np.finfo(np.float64).tiny)
+            value = max(value, sys.float_info.min)
             value, slope = 0.5 * float(np.log(value)), 0.5 * slope / value
         distance = shares - prior
         return value + confidence * float(distance @ distance), slope + 2 * confidence * distance
 
-    found = minimize(
-        criterion,
-        prior,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, LARGEST_SHARE), (SMALLEST_LINEAR_SHARE, LARGEST_SHARE)][: prior.size],
-        options={"maxiter": 20},
-    )
-    shares = np.round(found.x, 3)
-    losses = held_out.losses(np.tensordot(shares, outputs, 1))
-    return Shares(float(shares[0]), float(shares[1:].sum()), float(found.fun), losses)
+    low, high = np.array([0.0, SMALLEST_LINEAR_SHARE]), np.full(2, LARGEST_SHARE)
+    found, lowest = minimize(criterion, prior, 20, (low[: prior.size], high[: prior.size]), 1e-6)
+    shares = np.round(found, 3)
+    losses = held_out.losses((shares @ outputs).reshape(trees.shape))
+    return Shares(float(shares[0]), float(shares[1:].sum()), lowest, losses)
 
 
 @one_blas_thread()
@@ -283,24 +280,29 @@ class _Attempt:
 
     def _outputs(self, parts: list[Rows]) -> HeldOut:
         """Return the outputs of each fold for its held-out rows."""
-        problem = self.problem
+        problem, separate = self.problem, self.problem.rows.separate
         lines, n_threads = problem.encoder.lines, problem.options.n_threads
         target = np.concatenate([problem.scaled_target(rows) for rows in parts])
         loss = row_loss(problem.loss, problem.task, target)
         n_trees = len(self.results) // len(parts)
-        trees, linear = [], []
+        trees, linear = [], None
         for k, rows in enumerate(parts):
             own = self.results[k * n_trees : (k + 1) * n_trees]
             folded = [fold(result.tree, problem.scaling, None) for result in own]
             X = rows.X
             trees.append([mean_forward([tree], X, n_threads, lines=lines) for tree in folded])
-            if self.linear is not None:
-                linear.append(self.linear.of_folds[k].outputs(problem, rows))
-        each = zip(*trees, strict=True)
+        if self.linear is not None:
+            places = [rows.index for rows in parts]
+            if separate.index is not None:
+                place = np.empty(len(separate.table), dtype=np.intp)
+                place[separate.index] = np.arange(len(separate))
+                places = [place[index] for index in places]
+            each = zip(self.linear.outputs, places, strict=True)
+            linear = np.concatenate([outputs[:, index] for outputs, index in each], axis=1)
         return HeldOut(
             loss,
-            np.array([loss.of_trees(np.concatenate(outputs)) for outputs in each]),
-            loss.of_trees(np.concatenate(linear)) if linear else None,
+            np.array([loss.of_trees(np.concatenate(each)) for each in zip(*trees, strict=True)]),
+            linear,
             np.concatenate([rows.weight / rows.weight.sum() for rows in parts]),
             np.cumsum([0, *map(len, parts[:-1])]).tolist(),
             sum(rows.n_separate for rows in parts),
@@ -333,7 +335,7 @@ class _Attempt:
         constant = self.held_out.fold_losses(self.held_out.losses(self.held_out.constant))
         return not self.fold_losses.mean() < (1.0 - LITTLE) * constant.mean()
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether a constant is as good, as far as the held-out rows can show."""
         held_out = self.held_out

@@ -86,6 +86,8 @@ def read_weights(sample_weight: Any, X: Any, is_part: bool = False) -> RowWeight
 
     Weights of a part of a table stay as they are, since their mean is not that of the table.
     """
+    if sample_weight is None:
+        return RowWeights.ones(X.shape[0])
     refuse_masked(sample_weight, "sample_weight")
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():

@@ -2,11 +2,12 @@
 
 from bneuralt.model.learning import Learning
 from bneuralt.model.log_odds import log_odds_model
-from bneuralt.model.model import Model, ModelColumn, OutOfBag, TreeState
+from bneuralt.model.model import Fitted, Model, ModelColumn, OutOfBag, TreeState
 from bneuralt.model.readings import Reading, reading_of
 from bneuralt.model.recipe import Recipe
 
 __all__ = [
+    "Fitted",
     "Learning",
     "Model",
     "ModelColumn",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from bneuralt.tree.monotonic import Signs, node_signs, weight_signs
 from bneuralt.tree.renumbering import renumbered
 from bneuralt.tree.simplify import simplify
 
-__all__ = ["Model", "ModelColumn", "OutOfBag", "TreeState"]
+__all__ = ["Fitted", "Model", "ModelColumn", "OutOfBag", "TreeState"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,12 @@ class TreeState:
     sample: str | None = None
 
 
+class Fitted(Protocol):
+    """A fitted estimator of this package."""
+
+    model_: Model
+
+
 @dataclass(frozen=True, eq=False)
 class OutOfBag:
     """Predictions of training rows by the trees that were trained without them.
@@ -179,6 +185,8 @@ class Model:
         Inputs of a few rows that stand for the training rows; None if there are none.
     is_raw : bool
         Whether the trees read unscaled inputs instead, and give unscaled outputs.
+    folded : (tuple of NeuralTree, tuple of NeuralTree) or None
+        Of a model that `in_raw_units` returned: its trees, and the same trees as they were trained.
     scaling : Scaling or None
         Scaling of the inputs in training; None if there is none.
     target_scaling : Scaling or None
@@ -241,6 +249,7 @@ class Model:
     front: tuple[Any, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     finds_columns: bool = False
+    folded: tuple[tuple[NeuralTree, ...], tuple[NeuralTree, ...]] | None = None
 
     @classmethod
     def of_tree(cls, tree: NeuralTree) -> Model:
@@ -359,17 +368,13 @@ class Model:
         >>> reg.model_.in_raw_units().trees[0] == reg.tree_
         True
         """
-        return self._raw
+        return self if self.is_raw else self._raw
 
     @cached_property
     def _raw(self) -> Model:
-        if self.is_raw:
-            return self
         outputs = self.output_scaling
         trees = tuple(fold(tree, self.scaling, outputs) for tree in self.trees)
-        raw = replace(self, trees=trees, is_raw=True)
-        raw.__dict__["_scaled"] = self  # exact, and without nodes that folding may have added
-        return raw
+        return replace(self, trees=trees, is_raw=True, folded=(trees, self.trees))
 
     def in_scaled_units(self) -> Model:
         """Return an equal model, up to rounding, whose trees read scaled inputs, for training.
@@ -378,12 +383,12 @@ class Model:
         """
         if not self.is_raw:
             return self
-        if "_scaled" in self.__dict__:
-            scaled: Model = self.__dict__["_scaled"]
-            return scaled
-        outputs = self.output_scaling
-        trees = tuple(unfold(tree, self.scaling, outputs) for tree in self.trees)
-        return replace(self, trees=trees, is_raw=False)
+        if self.folded is not None and self.folded[0] is self.trees:
+            trees = self.folded[1]  # exact, and without nodes that folding may have added
+        else:
+            outputs = self.output_scaling
+            trees = tuple(unfold(tree, self.scaling, outputs) for tree in self.trees)
+        return replace(self, trees=trees, is_raw=False, folded=None)
 
     @property
     def output_scaling(self) -> Scaling | None:

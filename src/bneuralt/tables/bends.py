@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bneuralt._typing import Array, FloatArray
+from bneuralt._typing import Array, FloatArray, IntArray
 
 __all__ = ["STRAIGHT", "Bending", "Bends", "Ramp", "rounded_ends"]
 
@@ -70,73 +70,40 @@ class Bending(NamedTuple):
     is_limited: bool = False
     is_rounded: bool = False
 
-    def learn(self, values: Array, weight: FloatArray) -> Bends:
-        """Learn limits and ramps from the numbers of a column.
-
-        Parameters
-        ----------
-        values : array of finite numbers
-        weight : array of the same shape
-            A number of weight 2 is equivalent to two equal numbers.
-
-        Examples
-        --------
-        >>> ages = np.array([20.0, 30.0, 40.0, 50.0, 999.0])
-        >>> bends = Bending(2, is_limited=True).learn(ages, np.ones(5))
-        >>> bends.limits
-        (-20.0, 100.0)
-        >>> [(ramp.start, ramp.end) for ramp in bends.ramps]
-        [(20.0, 40.0), (40.0, 999.0)]
-        """
-        if not (self.n_ramps or self.is_limited) or values.size == 0:
-            return Bends()
-        column = _Distribution(values, weight)
-        if column.n_different <= 2:
-            return Bends()
-        bends = Bends(
-            _limits(column) if self.is_limited else None,
-            _ramps(column, self.n_ramps) if self.n_ramps else (),
-        )
-        return _rounded(bends, column) if self.is_rounded else bends
-
-    def learn_columns(self, columns: FloatArray) -> list[Bends]:
-        """Learn limits and ramps of several columns whose numbers all count the same.
-
-        The result is that of `learn`, which takes longer for many columns.
+    def learn(self, columns: FloatArray, weight: FloatArray) -> list[Bends]:
+        """Learn limits and ramps of columns of numbers.
 
         Parameters
         ----------
         columns : float64 array of finite numbers of shape (n_columns, n_rows)
+        weight : array of shape (n_rows,)
+            A row of weight 2 is equivalent to two equal rows.
 
         Examples
         --------
         >>> ages, flags = [20.0, 30.0, 40.0, 50.0, 999.0], [0.0, 1.0, 1.0, 0.0, 1.0]
         >>> rule = Bending(2, is_limited=True)
-        >>> [bends.limits for bends in rule.learn_columns(np.array([ages, flags]))]
-        [(-20.0, 100.0), None]
+        >>> of_ages, of_flags = rule.learn(np.array([ages, flags]), np.ones(5))
+        >>> of_ages.limits, of_flags.limits
+        ((-20.0, 100.0), None)
+        >>> [(ramp.start, ramp.end) for ramp in of_ages.ramps]
+        [(20.0, 40.0), (40.0, 999.0)]
         """
         n_columns, n_rows = columns.shape
         bends = [Bends()] * n_columns
-        if n_rows == 0 or self == STRAIGHT:
+        if n_rows == 0 or not (self.n_ramps or self.is_limited):
             return bends
-        columns = np.sort(columns, axis=1)
-        n_different = 1 + np.count_nonzero(columns[:, 1:] != columns[:, :-1], axis=1)
-        shares = np.arange(1, self.n_ramps) / max(1, self.n_ramps)
-        at = np.array([0, *_places(shares, n_rows), n_rows - 1])
-        knots, quartiles = columns[:, at], columns[:, _places(QUARTILES, n_rows)]
-        is_usual = (n_different > max(2, self.n_ramps + 1)) & (quartiles[:, 0] < quartiles[:, 2])
-        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1) & (not self.is_rounded)
-        for i in np.flatnonzero((n_different > 2) & ~is_usual).tolist():
-            bends[i] = self.learn(columns[i], np.ones(n_rows))
-        usual = np.flatnonzero(is_usual)
-        with np.errstate(all="ignore"):
-            means = _mean_rises(columns, knots, at) if self.n_ramps else np.zeros((n_columns, 1))
-        for i in usual.tolist():
-            low, middle, high = quartiles[i].tolist()
-            bends[i] = Bends(
-                _limits_around(middle, high - low) if self.is_limited else None,
-                _valid_ramps(knots[i], means[i]) if self.n_ramps else (),
-            )
+        table = _Sorted(columns, weight)
+        inner = np.arange(1, self.n_ramps) / max(1, self.n_ramps)
+        at = table.quantiles(np.concatenate([QUARTILES, inner]))
+        quartiles = np.take_along_axis(table.values, at[:, :3], axis=1).tolist()
+        if self.n_ramps:
+            every_ramp = table.ramps(at[:, 3:])
+        for i in np.flatnonzero(table.n_different > 2).tolist():
+            limits = table.limits(i, *quartiles[i]) if self.is_limited else None
+            bends[i] = Bends(limits, every_ramp[i] if self.n_ramps else ())
+            if self.is_rounded:
+                bends[i] = _rounded(bends[i], table.values[i], table.fraction[i])
         return bends
 
 
@@ -165,97 +132,89 @@ def _short(x: float, tolerance: float) -> float:
 STRAIGHT = Bending()
 
 
-class _Distribution:
-    """Sorted numbers with the weight up to each of them."""
+class _Sorted:
+    """Columns in ascending order, with the fraction of the weight of each number.
 
-    def __init__(self, values: Array, weight: FloatArray) -> None:
-        values = values.astype(np.float64)
-        if weight.size and np.ptp(weight) == 0.0:
-            self.values = np.sort(values)
-            self.share = np.arange(1, values.size + 1) / max(1, values.size)
+    Attributes
+    ----------
+    values, fraction, up_to : arrays of shape (n_columns, n_rows)
+        `up_to` is the sum of the fractions up to each number.
+    is_last : bool array of the same shape
+        Whether the next number is larger.
+    n_different : int array of shape (n_columns,)
+    """
+
+    def __init__(self, columns: FloatArray, weight: FloatArray) -> None:
+        n = weight.size
+        self.is_even = bool(np.ptp(weight) == 0.0)
+        if self.is_even:
+            self.values = np.sort(columns, axis=1)
+            self.up_to = np.broadcast_to(np.arange(1, n + 1) / n, columns.shape)
+            self.fraction = np.broadcast_to(1.0 / n, columns.shape)
         else:
-            order = np.argsort(values, kind="stable")
-            self.values = values[order]
-            total = np.cumsum(weight[order])
-            self.share = total / total[-1]
-        is_last = np.append(self.values[1:] != self.values[:-1], True)[: values.size]
-        self.n_different = int(np.count_nonzero(is_last))
-        self.different = self.values[is_last]
-        self.share_up_to = self.share[is_last]
+            order = np.argsort(columns, axis=1, kind="stable")
+            self.values = np.take_along_axis(columns, order, axis=1)
+            total = np.cumsum(weight[order], axis=1)
+            self.up_to = total / total[:, -1:]
+            self.fraction = weight[order] / total[:, -1:]
+        self.is_last = np.ones(columns.shape, dtype=bool)
+        np.not_equal(self.values[:, 1:], self.values[:, :-1], out=self.is_last[:, :-1])
+        self.n_different = np.count_nonzero(self.is_last, axis=1)
 
-    def mean_rises(self, knots: FloatArray) -> FloatArray:
-        """Return the mean of the ramp between each two neighbours of some of the numbers."""
-        share, width = np.diff(self.share_up_to, prepend=0.0), np.diff(knots)
-        ramp = (np.searchsorted(knots, self.different) - 1).clip(0, width.size - 1)
-        rise = ((self.different - knots[ramp]) / width[ramp]).clip(0.0, 1.0)
-        above = 1.0 - self.share_up_to[np.searchsorted(self.different, knots[1:])]
-        means: FloatArray = np.bincount(ramp, share * rise, minlength=width.size) + above
-        return means
+    def quantiles(self, fractions: Array) -> IntArray:
+        """Return the place of the lowest number that is not below each fraction of the weight."""
+        fractions = fractions - 1e-9  # sums of weights are rounded: their order must not matter
+        different = self.up_to[:1] if self.is_even else self.up_to
+        places = np.array([np.searchsorted(line, fractions) for line in different])
+        return np.broadcast_to(places, (len(self.values), fractions.size))
 
-    def mean_rise(self, start: float, end: float) -> float:
-        """Return the mean of a ramp between any two numbers."""
-        share = np.diff(self.share_up_to, prepend=0.0)
+    def limits(self, i: int, low: float, middle: float, high: float) -> tuple[float, float] | None:
+        """Return the limits of a column by its quartiles; None if they overflow."""
+        spread = high - low
+        if spread == 0.0:  # more than half of the numbers are the same: those of the others
+            others = self.values[i, self.is_last[i]]
+            with np.errstate(over="ignore"):
+                spread = float(np.median(np.abs(others[others != middle] - middle)))
+        low, high = middle - LIMIT * spread, middle + LIMIT * spread
+        return (low, high) if isfinite(low) and isfinite(high) and low < high else None
+
+    def ramps(self, inner: IntArray) -> list[tuple[Ramp, ...]]:
+        """Return the valid ramps of each column.
+
+        Parameters
+        ----------
+        inner : int array of shape (n_columns, n_ramps - 1)
+            Places of the ends, without the first and the last number. A column with few different
+            numbers has ends at all of them. The ramp between equal ends is void.
+        """
+        n_columns, n = self.values.shape
+        between = np.take_along_axis(self.values, inner, axis=1)
+        knots = np.hstack([self.values[:, :1], between, self.values[:, -1:]])
+        for i in np.flatnonzero(self.n_different <= knots.shape[1]).tolist():
+            knots[i] = self.values[i, -1]
+            knots[i, : self.n_different[i]] = self.values[i, self.is_last[i]]
+        lines = zip(self.values, knots[:, 1:], strict=True)
+        ends = np.array([np.searchsorted(line, ends, "right") for line, ends in lines])
+        n_within = np.diff(ends, axis=1, prepend=0).ravel()  # numbers from one end to the next
         with np.errstate(all="ignore"):
-            return float(share @ ((self.different - start) / (end - start)).clip(0.0, 1.0))
-
-    def quantiles(self, shares: Array) -> FloatArray:
-        """Return the lowest number that is not below each share of the weight."""
-        # Sums of weights are rounded: the quantile must not depend on their order.
-        at = np.searchsorted(self.share_up_to, np.asarray(shares) - 1e-9)
-        numbers: FloatArray = self.different[at.clip(max=self.n_different - 1)]
-        return numbers
-
-
-def _places(shares: Array, n: int) -> Array:
-    """Return the position of quantiles among n sorted numbers; see `_Distribution.quantiles`."""
-    return np.searchsorted(np.arange(1, n + 1) / n, np.asarray(shares) - 1e-9)
-
-
-def _mean_rises(columns: FloatArray, knots: FloatArray, at: Array) -> FloatArray:
-    """Return the mean of each ramp of sorted columns, whose knots are at these positions."""
-    n = columns.shape[1]
-    means = np.empty((len(columns), at.size - 1))
-    for k, (start, end) in enumerate(zip(at[:-1].tolist(), at[1:].tolist(), strict=True)):
-        low, high = knots[:, k, np.newaxis], knots[:, k + 1, np.newaxis]
-        rises = (columns[:, start + 1 : end + 1] - low) / (high - low)
-        means[:, k] = (rises.sum(axis=1) + (n - 1 - end)) / n
-    return means
+            width = np.diff(knots, axis=1)
+            starts, widths = (
+                np.repeat(each.ravel(), n_within).reshape(n_columns, n)
+                for each in (knots[:, :-1], width)
+            )
+            rise = (self.values - starts) / widths * self.fraction
+            is_valid = (width > 1e-300) & np.isfinite(width) & (1.0 / width > 0.0)
+        means = 1.0 - np.take_along_axis(self.up_to, ends - 1, axis=1)
+        is_used = n_within > 0
+        first = (np.cumsum(n_within) - n_within)[is_used]
+        means.ravel()[is_used] += np.add.reduceat(rise.ravel(), first)
+        is_valid &= np.isfinite(means)
+        ramps = np.stack([knots[:, :-1], knots[:, 1:], means], axis=2)
+        each = (tuple(map(Ramp._make, ramps[i, is_valid[i]].tolist())) for i in range(n_columns))
+        return [valid if len(valid) > 1 else () for valid in each]  # one is the number itself
 
 
-def _limits(column: _Distribution) -> tuple[float, float] | None:
-    low, middle, high = column.quantiles(QUARTILES).tolist()
-    spread = high - low
-    if spread == 0.0:  # more than half of the numbers are the same: those of the others
-        with np.errstate(over="ignore"):
-            away = np.abs(column.different[column.different != middle] - middle)
-            spread = float(np.median(away))
-    return _limits_around(middle, spread)
-
-
-def _limits_around(middle: float, spread: float) -> tuple[float, float] | None:
-    """Return the limits by the median and the distance of the quartiles; None if they overflow."""
-    low, high = middle - LIMIT * spread, middle + LIMIT * spread
-    return (low, high) if isfinite(low) and isfinite(high) and low < high else None
-
-
-def _ramps(column: _Distribution, n_ramps: int) -> tuple[Ramp, ...]:
-    knots = column.different
-    if knots.size > n_ramps + 1:
-        inner = column.quantiles(np.arange(1, n_ramps) / n_ramps)
-        knots = np.unique(np.concatenate([knots[:1], inner, knots[-1:]]))
-    with np.errstate(all="ignore"):
-        means = column.mean_rises(knots)
-    return _valid_ramps(knots, means)
-
-
-def _valid_ramps(knots: FloatArray, means: FloatArray) -> tuple[Ramp, ...]:
-    ends = zip(knots[:-1].tolist(), knots[1:].tolist(), means.tolist(), strict=True)
-    ramps = [Ramp(*ramp) for ramp in ends]
-    ramps = [ramp for ramp in ramps if ramp.is_valid and isfinite(ramp.mean)]
-    return tuple(ramps) if len(ramps) > 1 else ()  # a single one is the number itself
-
-
-def _rounded(bends: Bends, column: _Distribution) -> Bends:
+def _rounded(bends: Bends, values: FloatArray, fraction: FloatArray) -> Bends:
     """Return limits and ramps of few digits."""
     limits, ends = bends.limits, rounded_ends(bends.ramps)
     if limits is not None:
@@ -263,9 +222,11 @@ def _rounded(bends: Bends, column: _Distribution) -> Bends:
         limits = _short(limits[0], tolerance), _short(limits[1], tolerance)
         if not np.isfinite(limits).all():
             limits = bends.limits
-    ramps = [
-        Ramp(ends[ramp.start], ends[ramp.end], column.mean_rise(ends[ramp.start], ends[ramp.end]))
-        for ramp in bends.ramps
-    ]
+    ramps = []
+    for ramp in bends.ramps:
+        start, end = ends[ramp.start], ends[ramp.end]
+        with np.errstate(all="ignore"):
+            mean = float(fraction @ ((values - start) / (end - start)).clip(0.0, 1.0))
+        ramps.append(Ramp(start, end, mean))
     is_valid = all(ramp.is_valid and isfinite(ramp.mean) for ramp in ramps)
     return Bends(limits, tuple(ramps) if is_valid else bends.ramps)

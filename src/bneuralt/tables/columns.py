@@ -388,7 +388,7 @@ class DataFrame(Frame):
         vars(self)["table"] = table
 
     def _source(self, j: int) -> Any:
-        return frames.columns_of(frames.select_columns(self.table, [j]))[0]
+        return frames.column_at(self.table, j)
 
     def _column(self, j: int) -> Column:
         return _read(self._source(j), (self.names or ())[j])

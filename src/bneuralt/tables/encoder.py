@@ -408,9 +408,8 @@ class TableEncoder:
         if bending == STRAIGHT:
             return self
         numbers = [feature for feature in self.features if isinstance(feature, NumberFeature)]
-        all_count_the_same = weight.all() and np.ptp(weight) == 0.0
         features: Iterable[Feature]
-        if len(numbers) == X.shape[1] and not issparse(X) and self.is_plain and all_count_the_same:
+        if len(numbers) == X.shape[1] and not issparse(X) and self.is_plain and weight.all():
             features = _bent_numbers(numbers, X, weight, bending)
         else:
             features = (
@@ -499,12 +498,12 @@ def _place(i: int, names: Sequence[str] | None) -> str:
 def _bent_numbers(
     numbers: list[NumberFeature], X: Array, weight: FloatArray, bending: Bending
 ) -> Iterator[NumberFeature]:
-    """Yield the descriptions of columns with limits and ramps, from rows of the same weight."""
+    """Yield the descriptions of columns with limits and ramps."""
     width = max(1, BLOCK_NUMBERS // max(1, len(X)))  # columns at a time, to limit the memory
     for start in range(0, len(numbers), width):
         block = slice(start, start + width)
         columns = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
-        every_bends = bending.learn_columns(columns)
+        every_bends = bending.learn(columns, weight)
         ends = zip(columns.min(axis=1).tolist(), columns.max(axis=1).tolist(), strict=True)
         each = zip(numbers[block], every_bends, columns, ends, strict=True)
         for number, bends, column, (low, high) in each:
@@ -613,7 +612,7 @@ def categorical_mask(
 
 def category_forms(
     categorical_features: Any, n_columns: int, names: Collection[str] | None
-) -> dict[int, str]:
+) -> dict[int, str | int]:
     """Return what a dict says of columns, by their positions.
 
     Examples
@@ -623,12 +622,13 @@ def category_forms(
     """
     if not isinstance(categorical_features, Mapping):
         return {}
-    forms = {}
+    forms: dict[int, str | int] = {}
     for column, form in categorical_features.items():
-        if form not in COLUMN_FORMS:
+        is_count = isinstance(form, (int, np.integer)) and not isinstance(form, bool) and form > 0
+        if not is_count and form not in COLUMN_FORMS:
             raise ValueError(
                 f"categorical_features[{column!r:.50}]={form!r:.50} must be "
-                f"one of {', '.join(map(repr, COLUMN_FORMS))}"
+                f"one of {', '.join(map(repr, COLUMN_FORMS))}, or a number of rows"
             )
         mask = categorical_mask([column], n_columns, names)
         forms[int(np.argmax(mask))] = form
@@ -869,7 +869,7 @@ class _Learning:
         wanted = self.forms.get(j)
         if not isinstance(feature, CategoryFeature) or wanted == "values":
             return feature
-        if wanted in (None, "category"):
+        if wanted in (None, "category", "number"):
             found = None
             if self.target is not None:
                 found = MeansFeature.by_rule(feature, column, self.row_counts)
@@ -880,17 +880,17 @@ class _Learning:
                 f"categorical_features has {wanted!r} for {place}, and a part of a table does not "
                 "show them: use fit instead of partial_fit, or 'values'"
             )
-        least = 1 if wanted == "all means" else MIN_ROWS_OF_VALUE
-        found = MeansFeature.of_values(column, self.row_counts, least)
+        least = {"all means": 1, "means": MIN_ROWS_OF_VALUE}.get(str(wanted), wanted)
+        found = MeansFeature.of_values(column, self.row_counts, int(least))
         if found is None:
             raise ValueError(
-                f"categorical_features has 'means' for {place}, but each of its values is in a "
-                "single row: use 'values', or 'all means'"
+                f"categorical_features has {wanted!r} for {place}, but none of its values is in "
+                f"{least} rows: use 'values', or 'all means'"
             )
         return found
 
     @cached_property
-    def forms(self) -> dict[int, str]:
+    def forms(self) -> dict[int, str | int]:
         """What the user says of the inputs of categories, by the position of their column."""
         return category_forms(self.categorical_features, self.X.shape[1], self.names)
 

@@ -17,6 +17,7 @@ from bneuralt._typing import Array
 __all__ = [
     "as_array",
     "as_list",
+    "column_at",
     "columns_of",
     "concatenated",
     "frame_names",
@@ -95,6 +96,13 @@ def columns_of(X: Any) -> list[Any]:
     if _is_pandas(X):
         return [column for _, column in X.items()]
     return list(X.get_columns() if _is_polars(X) else X.itercolumns())
+
+
+def column_at(X: Any, j: int) -> Any:
+    """Return one column of a data frame."""
+    if _is_pandas(X):
+        return X.iloc[:, j]
+    return X.to_series(j) if _is_polars(X) else X.column(j)
 
 
 def select_columns(X: Any, positions: Sequence[int]) -> Any:

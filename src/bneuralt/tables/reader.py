@@ -10,7 +10,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from bneuralt._typing import Array
-from bneuralt.arrays import TABLE_DTYPES, accepted_table
+from bneuralt.arrays import TABLE_DTYPES, accepted_table, is_table
 from bneuralt.tables import frames
 from bneuralt.tables.block_table import BlockTable
 from bneuralt.tables.columns import DataFrame, Frame, Written, as_frame
@@ -107,6 +107,8 @@ class TableReader:
 
     def _numbers(self, X: Any) -> Any:
         """Return a table of numbers as scikit-learn reads it."""
+        if is_table(X):
+            return X
         from sklearn.utils.validation import check_array
 
         numbers = check_array(

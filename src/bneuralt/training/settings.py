@@ -44,7 +44,7 @@ class TrainingSettings(FrozenSettings):
     def _checked(self, name: str, value: Any) -> Any:
         return (_REGISTERED.get(name) or SETTINGS[name].checked)(value)
 
-    @cached_property
+    @property
     def complete(self) -> TrainingSettings:
         """The same settings, with the defaults of the core in place of 'auto'."""
         return self.filled(_DEFAULTS)

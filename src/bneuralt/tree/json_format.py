@@ -50,10 +50,25 @@ def tree_to_dict(tree: NeuralTree) -> dict[str, Any]:
         "parent": tree.parent.tolist(),
         "leaf_parent": tree.leaf_parent.tolist(),
         "leaf_input": tree.leaf_input.tolist(),
-        "bias": tree.bias.tolist(),
-        "edge": tree.edge.tolist(),
-        "leaf_weight": tree.leaf_weight.tolist(),
+        "bias": _shortest(tree.bias),
+        "edge": _shortest(tree.edge),
+        "leaf_weight": _shortest(tree.leaf_weight),
     }
+
+
+def _shortest(numbers: FloatArray) -> list[float]:
+    """Return numbers of float32 with as many digits as these need.
+
+    Examples
+    --------
+    >>> _shortest(np.array([0.1, 2.5], dtype=np.float32))
+    [0.1, 2.5]
+    """
+    if numbers.dtype == np.float32 and np.isfinite(numbers).all():
+        short = numbers.astype(str).astype(np.float64)
+        numbers = np.where(short.astype(np.float32) == numbers, short, numbers)
+    listed: list[float] = numbers.tolist()
+    return listed
 
 
 def _names(codes: IntArray, common: str) -> str | list[str]:

@@ -34,7 +34,11 @@ def add_study_commands(commands: argparse._SubParsersAction[Any]) -> None:
     )
     images.add_argument("--list", action="store_true", help="list the runs, and which are finished")
     _add_study(images, _images)
-    measure = commands.add_parser("measure", help="measure times, memory and sizes of trees")
+    measure = commands.add_parser(
+        "measure",
+        help="measure times, memory and sizes of trees",
+        description="Add the measurements that the published file lacks. Can be interrupted.",
+    )
     _add_study(measure, _measure)
     publish = commands.add_parser(
         "publish", help="add the runs of a store to the published table, and draw the best trees"
@@ -114,14 +118,9 @@ def _images(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace) -> int:
-    from bneuralt_paper.running.measurements import (
-        PUBLISHED_MEASUREMENTS,
-        measure,
-        write_measurements,
-    )
+    from bneuralt_paper.running.measurements import PUBLISHED_MEASUREMENTS, run_measurements
 
-    measured = measure(_problems(args.data_home), print)
-    write_measurements(measured, _folder(args) / PUBLISHED_MEASUREMENTS)
+    run_measurements(_folder(args) / PUBLISHED_MEASUREMENTS, _problems(args.data_home))
     return OK
 
 

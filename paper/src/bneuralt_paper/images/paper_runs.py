@@ -1,16 +1,14 @@
 """Runs on MNIST with the paper's trees and settings, and the plan of all of them.
 
 A tree is trained once. Its error on the test rows after each epoch is recorded, and influences
-nothing: the last value is the honest result, the lowest one is what the paper reports. With
-``selection="update"`` the test error is computed after every update as well, which takes some ten
-times as long.
+nothing: the last value is the honest result, the lowest one is what the paper reports.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -76,18 +74,16 @@ class PaperSetting:
     growth: ImageGrowth
     rate: float
     seed: int
-    selection: str = "epoch"
 
     @property
     def name(self) -> str:
         """A name for files, such as ``20K-d5-m10-p4-r.01-s0``."""
         growth = self.growth
-        parts = [
+        return "-".join([
             self.label, f"d{growth.max_depth}", f"m{growth.max_children}",
             f"p{round(10 * growth.leaf_probability)}", f"r{self.rate:g}".replace("0.", "."),
             f"s{self.seed}",
-        ]  # fmt: skip
-        return "-".join(parts + ["u"] * (self.selection == "update"))
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,8 +91,8 @@ class PaperImageRun:
     """The result of one run; errors are fractions of rows.
 
     `weights` counts as the paper does, `size` includes the root and all leaves. `last_error` is
-    that of the last epoch, `lowest_error` the lowest after any epoch or update. `roc` has the
-    false and true positive rates of each class, and `areas` the areas under these curves, for the
+    that of the last epoch, `lowest_error` the lowest after any epoch. `roc` has the false
+    and true positive rates of each class, and `areas` the areas under these curves, for the
     weights with the lowest error, on training and test rows. `seconds` is processor time.
     """
 
@@ -107,7 +103,6 @@ class PaperImageRun:
     leaf_probability: float
     rate: float
     seed: int
-    selection: str
     epochs: int
     size: int
     weights: int
@@ -121,9 +116,9 @@ class PaperImageRun:
 
     @property
     def is_main(self) -> bool:
-        """Whether the tree is drawn as the authors' published ones, with selection by epochs."""
+        """Whether the tree is drawn as the authors' published ones."""
         growth = (self.max_depth, self.max_children, self.leaf_probability)
-        return growth == GROWTHS[self.label][0] and self.selection == "epoch"
+        return growth == GROWTHS[self.label][0]
 
 
 def size_runs(runs: Iterable[PaperImageRun]) -> list[PaperImageRun]:
@@ -131,7 +126,7 @@ def size_runs(runs: Iterable[PaperImageRun]) -> list[PaperImageRun]:
     return [
         run
         for run in runs
-        if run.rate == RATES[0] and run.selection == "epoch" and run.label not in SHALLOW
+        if run.rate == RATES[0] and run.label not in SHALLOW
         and len(run.train_error) >= SIZE_EPOCHS
     ]  # fmt: skip
 
@@ -150,24 +145,16 @@ def paper_plan() -> list[PaperSetting]:
     Examples
     --------
     >>> len(paper_plan()), paper_plan()[0].name
-    (84, '10K-d5-m10-p4-r.01-s0')
+    (75, '10K-d5-m10-p4-r.01-s0')
     """
     sizes = {label: printed[:2] for label, printed in PRINTED.items()} | SMALL | SHALLOW
-    plan = [
+    return [
         PaperSetting(label, *sizes[label], ImageGrowth(*growth), rate, seed)
         for label, growths in GROWTHS.items()
         for growth in growths
         for rate in (RATES[:1] if label in SHALLOW else RATES)
         for seed in SEEDS
     ]
-    by_update = [
-        replace(setting, selection="update")
-        for setting in plan
-        if setting.label in ("10K", "18K", "20K")
-        and setting.growth == ImageGrowth(*GROWTHS[setting.label][0])
-        and setting.rate == RATES[0]
-    ]
-    return plan + by_update
 
 
 def run_paper_tree(setting: PaperSetting, images: Images) -> tuple[PaperImageRun, NeuralTree]:
@@ -187,7 +174,7 @@ def run_paper_tree(setting: PaperSetting, images: Images) -> tuple[PaperImageRun
         schedule="constant",
         batch_size=_BATCH_SIZE,
         max_epochs=setting.epochs,
-        select=setting.selection,
+        select="epoch",
         monitor="error",
     )
     n_inputs = images.X_train.shape[1]
@@ -220,7 +207,6 @@ def run_paper_tree(setting: PaperSetting, images: Images) -> tuple[PaperImageRun
         **{k: v for k, v in asdict(setting.growth).items() if k != "n_classes"},
         rate=setting.rate,
         seed=setting.seed,
-        selection=setting.selection,
         epochs=setting.epochs,
         size=tree.size,
         weights=tree.paper_parameter_count,

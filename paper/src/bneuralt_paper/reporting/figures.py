@@ -229,7 +229,7 @@ def score_against_size(
             style = OPTIMIZER_STYLES["R"]
             marks = axes[-1].scatter(sizes, accuracy, s=9, c=style.color, marker=style.marker)
             marks.set(linewidths=0)
-            axes[-1].set(title=f"MNIST, {SIZE_EPOCHS} epochs (1,000 nodes)", xscale="log")
+            axes[-1].set(title="MNIST (thousands of nodes)", xscale="log")
         _axis_labels(figure, "nodes of the tree", "score on the training rows")
         _legend(figure, axes)
     return figure

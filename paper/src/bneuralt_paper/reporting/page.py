@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,8 @@ class Picture:
 
     def to_markdown(self, folder: str) -> str:
         """Return a reference to the file with this figure, and the caption."""
-        return f"![{self.name.replace('-', ' ')}]({folder}/{self.file_name})\n\n{self.caption}\n"
+        label = re.split("[:;,(]", self.caption)[0].strip()
+        return f"![{label}]({folder}/{self.file_name})\n\n{self.caption}\n"
 
 
 def pictures(

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bneuralt.tree import NeuralTree
-from bneuralt_paper.images.k_trees import k_tree
+from bneuralt_paper.images.result_files import DrawnTree
 from bneuralt_paper.reporting.figure_files import INK, STYLE
-from bneuralt_paper.reporting.tree_shapes import COLORS, plot_tree_shape
+from bneuralt_paper.reporting.tree_shapes import COLORS, plot_tree_shape, tree_of
 
 __all__ = ["schemes"]
 
@@ -28,6 +28,10 @@ _NODES = {
     "x4": ("v3", (0.02, 0.12), "leaf"),
     "x5": ("v3", (0.22, 0.12), "leaf"),
 }
+_BINARY = DrawnTree(
+    "a complete binary tree", 1, [-1, *((i - 1) // 2 for i in range(1, 15))],
+    [7 + i // 2 for i in range(16)], 0.0,
+)  # fmt: skip
 _POST_ORDER = ("x4", "x5", "v3", "x1", "v1", "x2", "x3", "v2", "v0")
 _PRE_ORDER = ("v0", "v1", "v3", "x4", "x5", "x1", "v2", "x2", "x3")
 
@@ -38,8 +42,8 @@ def schemes() -> Figure:
         figure = Figure(figsize=(8, 4.6))
         axes = figure.subplots(2, 3)
         _small_tree(axes[0, 0], {name: name for name in _NODES}, "1: each class has a subtree")
-        plot_tree_shape(k_tree(1, 4, random_state=0), axes[0, 1], root_color=INK)
-        axes[0, 1].set_title("2: a dendritic 1-tree ...", fontsize=8)
+        plot_tree_shape(tree_of(_BINARY), axes[0, 1])
+        axes[0, 1].set_title("2: a binary dendritic tree ...", fontsize=8)
         tree = NeuralTree.random(5, 3, 4, 4, 0.4, rule="paper", random_state=1)
         plot_tree_shape(tree, axes[0, 2], root_color=INK)
         axes[0, 2].set_title("... and a random tree", fontsize=8)

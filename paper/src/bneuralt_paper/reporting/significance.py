@@ -71,11 +71,10 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
             "Published values are in parentheses, or in italics for algorithms that were not run."
         )
     suffix = "" if protocol == "paper" else "_honest"
-    of = f" (BNeuralT with RMSprop against the others, {protocol} protocol)"
     header = ("against", "", *(SHORT_NAMES[d] for d in PAPER_DATASETS))
     return ReportTable(
-        slug + suffix, title + of, header, rows, pd.DataFrame(records), tuple(notes), 2,
-        frozenset(starts),
+        slug + suffix, f"{title} ({protocol} protocol)", header, rows, pd.DataFrame(records),
+        tuple(notes), 2, frozenset(starts),
     )  # fmt: skip
 
 

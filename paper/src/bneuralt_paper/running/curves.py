@@ -47,13 +47,13 @@ PUBLISHED_CURVES = "curves.csv.xz"
 #: classification and regression. Figure 11 compares some of them; one setting is in no other.
 CURVE_SETTINGS = {
     "B-S-ESy-p4": ("fig-9", "fig-10"),
-    "B-S-ESy-p5": ("fig-a1", "fig-a1"),
-    "B-S-ESy-p5-L": ("fig-a2", "fig-a2"),
-    "B-R-ESy-p5": ("fig-a3", "fig-a3"),
-    "M-S-ESy-Rn": ("fig-a4", "fig-a4"),
-    "M-S-ESy-Rn-L": ("fig-a5", "fig-a5"),
-    "M-S-ESn-Rn": ("fig-a6", "fig-a6"),
-    "M-S-ESn-Rn-L": ("fig-a7", "fig-a7"),
+    "B-S-ESy-p5": ("fig-a1", "fig-a1b"),
+    "B-S-ESy-p5-L": ("fig-a2", "fig-a2b"),
+    "B-R-ESy-p5": ("fig-a3", "fig-a3b"),
+    "M-S-ESy-Rn": ("fig-a4", "fig-a4b"),
+    "M-S-ESy-Rn-L": ("fig-a5", "fig-a5b"),
+    "M-S-ESn-Rn": ("fig-a6", "fig-a6b"),
+    "M-S-ESn-Rn-L": ("fig-a7", "fig-a7b"),
     "M-R-ESn-Rn": (),
 }
 _COLUMNS = ("experiment", "dataset", "part", "epoch", "mean", "low", "high", "runs", "diverged")

@@ -65,9 +65,7 @@ def _paper_tasks() -> Iterator[ImageTask]:
     firsts: dict[str, ImageGrowth] = {}
     for setting in paper_plan():
         is_main = setting.growth == firsts.setdefault(setting.label, setting.growth)
-        if setting.selection == "update":
-            rank = 90
-        elif setting.label.startswith("200K"):
+        if setting.label.startswith("200K"):
             rank = 20 if setting.rate == RATES[0] else 50
         elif setting.label in SMALL:
             rank = 15

@@ -1,5 +1,7 @@
 """Measurements behind claims that no score shows: times, memory, unused inputs, sizes of trees.
 
+The times of whole runs are measured, too, from which the cost of the study follows.
+
 All times are processor times of one thread, the lowest of several repetitions.
 """
 
@@ -8,12 +10,14 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from bneuralt.files import format_json, parse_json, read_text, write_atomically
@@ -21,13 +25,19 @@ from bneuralt.training import TrainingSettings, train
 from bneuralt.tree import NeuralTree
 from bneuralt_paper.experiments import mlp
 from bneuralt_paper.experiments.baselines import CLASSIFICATION_ONLY, make_estimator
-from bneuralt_paper.experiments.definitions import BNeuralTExperiment, parse_experiment
+from bneuralt_paper.experiments.definitions import (
+    BNeuralTExperiment,
+    Experiment,
+    parse_experiment,
+    select_experiments,
+)
 from bneuralt_paper.experiments.neural_trees import draw_tree, training_settings
 from bneuralt_paper.experiments.protocols import Problem, derive_seed, get_protocol
 from bneuralt_paper.images.paper_runs import PRINTED, printed_grid
 from bneuralt_paper.images.paper_trees import mean_size, reaching
+from bneuralt_paper.running.tasks import Task, execute
 
-__all__ = ["PUBLISHED_MEASUREMENTS", "measure", "read_measurements", "write_measurements"]
+__all__ = ["PUBLISHED_MEASUREMENTS", "read_measurements", "run_measurements", "study_hours"]
 
 #: The name of the file, beside the table of runs.
 PUBLISHED_MEASUREMENTS = "measurements.json"
@@ -38,43 +48,47 @@ _N_RUNS = 30
 _N_SIZES = 100_000
 _TREE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 _SINGLE_CALLS = 30
+#: Experiments of each kind that are timed on each data set.
+_N_TIMED_RUNS = 3
 
 
-def measure(
-    problems: list[Problem], report: Callable[[str], object] = lambda text: None
-) -> dict[str, Any]:
-    """Return all measurements as JSON values.
+def run_measurements(
+    path: str | os.PathLike[str],
+    problems: list[Problem],
+    report: Callable[[str], object] = print,
+) -> None:
+    """Add the measurements that a file lacks to it.
 
     Parameters
     ----------
+    path : path
+        The file, such as the published one; created if necessary, and replaced atomically after
+        each part.
     problems : list of Problem
         The paper's data sets.
     report : callable
-        Called with a line of text after each part.
+        Called with the name of each part.
     """
-    measured: dict[str, Any] = {}
+    measured = read_measurements(path) if Path(path).exists() else {}
     parts: dict[str, Callable[[], Any]] = {
         "unused_inputs": lambda: {p.name: _unused(p) for p in problems},
         "sizes_of_image_trees": _sizes_of_image_trees,
         "cost_by_size": _cost_by_size,
         "training_seconds": lambda: {p.name: _training_seconds(p) for p in problems},
         "single_row_microseconds": lambda: {p.name: _single_row(p) for p in problems},
+        "run_seconds": lambda: {p.name: _run_seconds(p) for p in problems},
     }
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, compute in parts.items():
-            measured[name] = compute()
+            if name not in measured:
+                measured[name] = compute()
+                write_atomically(path, format_json(measured) + "\n")
             report(name)
-    return measured
-
-
-def write_measurements(measured: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write measurements; the file is replaced atomically."""
-    write_atomically(path, format_json(measured) + "\n")
 
 
 def read_measurements(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the file of `write_measurements`."""
+    """Read the file of `run_measurements`."""
     measured = parse_json(read_text(path))
     if not isinstance(measured, dict):
         raise ValueError(f"{path} contains no measurements: write it with `bneuralt paper measure`")
@@ -199,3 +213,46 @@ def _single_row(problem: Problem) -> dict[str, float]:
         name: round(1e6 * _lowest(partial(repeated, call)) / _SINGLE_CALLS, 2)
         for name, call in calls.items()
     }
+
+
+def _run_seconds(problem: Problem) -> dict[str, float]:
+    """Return the mean time of a run by kind of experiment, of a few random experiments each."""
+    rng = np.random.default_rng(0)
+    by_kind: dict[str, list[Experiment]] = {}
+    for experiment in select_experiments("all"):
+        if problem.n_classes or experiment.name not in CLASSIFICATION_ONLY:
+            by_kind.setdefault(experiment.kind, []).append(experiment)
+    seconds = {}
+    for kind, experiments in by_kind.items():
+        times = []
+        for index in rng.choice(len(experiments), _N_TIMED_RUNS):
+            chosen, protocol = experiments[index], str(rng.choice(["paper", "honest"]))
+            task = Task(protocol, chosen.name, problem, tuple(range(chosen.block)))
+            times.append(_lowest(partial(execute, task), 1) / chosen.block)
+        seconds[kind] = round(float(np.mean(times)), 4)
+    return seconds
+
+
+def study_hours(
+    measured: Mapping[str, Mapping[str, float]], runs: pd.DataFrame
+) -> dict[str, float]:
+    """Return the hours of one core that runs take, by kind of experiment.
+
+    Parameters
+    ----------
+    measured : mapping
+        The part ``run_seconds`` of the measurements.
+    runs : pandas.DataFrame
+        A row for each run, with the columns ``experiment`` and ``dataset``.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"experiment": ["DT", "RF", "B-S-ESn-R"], "dataset": "iris"})
+    >>> study_hours({"iris": {"baseline": 1800.0, "bneuralt": 7200.0}}, runs)
+    {'baseline': 1.0, 'bneuralt': 2.0}
+    """
+    hours: dict[str, float] = {}
+    for (name, dataset), n in runs.value_counts(["experiment", "dataset"]).sort_index().items():
+        kind = parse_experiment(name).kind
+        hours[kind] = hours.get(kind, 0.0) + n * measured[dataset][kind] / 3600
+    return dict(sorted(hours.items()))

@@ -1,6 +1,6 @@
 // The curves of all columns below the fields of the form.
 import { drawEffect } from "./effect_charts.js";
-import { cellsOf, meanCurve } from "./effects.js";
+import { cellsOf, meanCurve, shownCells } from "./effects.js";
 import { number, percent, shorten } from "./format.js";
 import { largest } from "./prediction.js";
 
@@ -29,10 +29,12 @@ export class EffectPanel {
     const { model, trees, form, byId, text } = this, k = this.outputOf(prediction, chosen);
     const curves = [], values = [...form.values];
     for (const { j, chart } of form.fields) {
-      const column = model.columns[j], value = values[j], cells = cellsOf(column, value);
-      chart.toggleAttribute("hidden", !cells);
-      if (!cells) continue;
-      const own = (yield* meanCurve(model, trees, j, cells, [inputs])).map((of) => of[k]);
+      const column = model.columns[j], value = values[j], all = cellsOf(column, value);
+      chart.toggleAttribute("hidden", !all);
+      if (!all) continue;
+      const predicted = (yield* meanCurve(model, trees, j, all, [inputs])).map((of) => of[k]);
+      const shown = shownCells(column, all, value, predicted);
+      const cells = shown.map((i) => all[i]), own = shown.map((i) => predicted[i]);
       const gap = column.has_gaps ? (yield* meanCurve(model, trees, j, [null], [inputs]))[0][k] : null;
       const mean = model.reference ? (yield* this.meanAt(j, cells)).map((of) => of[k]) : null;
       curves.push([chart, column, { cells, own, mean, gap, value, now: prediction[k], text }]);

@@ -2,7 +2,7 @@
 import { DAY, dateOf } from "./cells.js";
 import { encodeColumn, predictionOfOutputs } from "./prediction.js";
 
-const GRID = 32, MOST_DATES = 40;
+const GRID = 32, MOST_DATES = 40, MOST_VALUES = 20;
 
 /**
  * Return the cells at which the curve of a column is computed, null if there is no curve.
@@ -19,6 +19,17 @@ export function cellsOf(column, value) {
   const bends = [...(column.knots ?? []), ...(column.bounds ?? []), ...column.range].filter((x) => low <= x && x <= high);
   const grid = Array.from({ length: GRID + 1 }, (_, i) => low + ((high - low) * i) / GRID);
   return [...new Set([...grid, ...bends])].sort((a, b) => a - b);
+}
+
+/**
+ * Return the positions of the cells that a chart shows: all, or of a category of many values those
+ * of the smallest and the largest predictions and of the row's own value, ascending.
+ */
+export function shownCells(column, cells, value, own) {
+  const places = cells.map((_, i) => i);
+  if (column.reads !== "lookup" || cells.length <= 2 * MOST_VALUES) return places;
+  places.sort((a, b) => own[a] - own[b]);
+  return places.filter((i, rank) => rank < MOST_VALUES || rank >= cells.length - MOST_VALUES || cells[i] === String(value));
 }
 
 /** Return the ends of a curve: those of the training rows, and the number of the row. */

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 
 from bneuralt._typing import FloatArray
@@ -12,6 +15,9 @@ from bneuralt.export.cell_reads import cell_reads, text_values
 __all__ = ["encode_function"]
 
 templates = c_templates("model.c")
+
+#: A table in which all numbers but so many are the same is written as comparisons.
+MOST_CASES = 4
 
 
 def encode_function(code: ModelCode, type: str) -> str:
@@ -61,24 +67,52 @@ def _encode_texts(code: ModelCode, type: str, column: int, inputs: list[int]) ->
 
     one_hot = _one_hot(values)
     if one_hot is None or inputs != list(range(inputs[0], inputs[-1] + 1)):
-        lines = entry(n, n + 1)
-        for j, numbers in zip(inputs, values.T.tolist(), strict=True):
-            listed = [code.literal(j, number) for number in numbers]
-            table = array(f"    static const {type} values[{len(listed)}]", listed)
-            lines += ["{", *table.split("\n"), f"    in[{j}] = values[entry];", "}"]
-        return lines
+        return [*entry(n, n + 1), *_looked_up(code, type, inputs, texts)]
     positions, n_positions, shares = one_hot
     shares = shares or [entry.mean or 0.0 for entry in entries]
-    listed_shares = ", ".join(map(code.literal, inputs, shares))
-    yes, no = code.literal(inputs[0], 1.0), code.literal(inputs[0], 0.0)
+    listed = [code.literals(j, [share])[0] for j, share in zip(inputs, shares, strict=True)]
+    yes, no = code.literals(inputs[0], [1.0, 0.0])
     return [
         *entry(positions[n], positions[n + 1]),
         f"for (i = 0; i < {len(inputs)}; i++) {{",
-        f"    static const {type} shares[{len(inputs)}] = {{{listed_shares}}};",
+        f"    static const {type} shares[{len(inputs)}] = {{{', '.join(listed)}}};",
         f"    in[{inputs[0]} + i] = entry == {n_positions} ? shares[i]",
         f"        : entry == i + {n_positions - len(inputs)} ? {yes} : {no};",
         "}",
     ]
+
+
+def _looked_up(
+    code: ModelCode, type: str, inputs: Sequence[int], texts: Sequence[str]
+) -> list[str]:
+    """Return statements that take inputs from tables, or compute them from what tables have."""
+    tables: dict[tuple[str, ...], str] = {}
+    lines = []
+    for j in inputs:
+        source, result = code.text_source(j)
+        read = code.model.inputs[j]._replace(expression=source)
+        numbers = tuple(code.literals(j, text_values([read], texts)[:, 0].tolist()))
+        value = _few(numbers)
+        if value is None:
+            name = tables.setdefault(numbers, f"values{len(tables)}")
+            value = f"{name}[entry]"
+        lines.append(f"    in[{j}] = {result.format(value)};")
+    listed = [
+        f"    {line}"
+        for numbers, name in tables.items()
+        for line in array(f"static const {type} {name}[{len(numbers)}]", numbers).split("\n")
+    ]
+    return ["{", *listed, *lines, "}"]
+
+
+def _few(numbers: Sequence[str]) -> str | None:
+    """Return numbers that are the same but for a few as a choice; None if many are different."""
+    ((usual, n),) = Counter(numbers).most_common(1)
+    if len(numbers) - n > MOST_CASES:
+        return None
+    others = [(i, number) for i, number in enumerate(numbers) if number != usual]
+    choices = "".join(f"entry == {i} ? {number} : " for i, number in others)
+    return f"({choices}{usual})" if others else usual
 
 
 def _one_hot(values: FloatArray) -> tuple[list[int], int, list[float] | None] | None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bneuralt.export.c.literals import c_string, unique_identifiers
-from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts
+from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.integer.number_units import lines_of_number
 from bneuralt.model import Model
 
@@ -87,7 +87,7 @@ class CRow:
                 identifier,
                 i,
                 reads,
-                listed_texts(self.model.columns[i]) if reads == "text" else (),
+                self.model.columns[i].categories if reads == "text" else (),
                 j,
                 number,
             )
@@ -185,7 +185,7 @@ class CRow:
         cases = [
             f"    case {name.upper()}_IN_{f.identifier}:\n"
             f"        names = {name}_categories_{f.identifier.lower()};\n"
-            f"        n = {len(f.texts)};\n"
+            f"        high = {len(f.texts)};\n"
             f"        break;"
             for f in self.features
             if f.texts
@@ -198,17 +198,23 @@ class CRow:
 static inline int {name}_category(int feature, const char *text)
 {{
     const char *const *names;
-    int n, i, j;
+    int low = 0, high, j;
     switch (feature) {{
 {listed}
     default:
         return -1;
     }}
-    for (i = 0; i < n; i++) {{
-        for (j = 0; names[i][j] != '\\0' && names[i][j] == text[j]; j++) {{
+    while (low < high) {{
+        const int middle = low + (high - low) / 2;
+        const char *const name = names[middle];
+        for (j = 0; name[j] != '\\0' && name[j] == text[j]; j++) {{
         }}
-        if (names[i][j] == text[j])
-            return i;
+        if (name[j] == text[j])
+            return middle;
+        if ((unsigned char)name[j] < (unsigned char)text[j])
+            low = middle + 1;
+        else
+            high = middle;
     }}
     return -1;
 }}

@@ -7,6 +7,7 @@ are kept on a stack until their parent is evaluated. Straight-line code computes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,6 +60,11 @@ class IntegerCode(ModelCode):
     def input_type(self) -> str:
         """The type of a feature, which is wider for many categories, and for computed inputs."""
         most = max([len(f.texts) for f in self.row.features], default=0)
+        if most > 32767:
+            raise ValueError(
+                f"a column has {most:,} categories, whose positions do not fit in 16 bits: use "
+                "dtype='float' or 'double'"
+            )
         is_wide = most > self.format.top or bool(self.integers.inputs.numbers)
         return "int16_t" if is_wide else f"{self.format.name}_t"
 
@@ -227,11 +233,11 @@ class IntegerCode(ModelCode):
 
     # -- inputs --------------------------------------------------------------------------
 
-    def literal(self, j: int, value: float) -> str:
-        """Return the literal for a real value of an input."""
-        row = self.integers.inputs.middle.copy()
-        row[j] = value
-        return str(int(self.integers.encode(row[np.newaxis])[0, j]))
+    def literals(self, j: int, values: Sequence[float]) -> list[str]:
+        """Return the literals for real values of an input."""
+        rows = np.tile(self.integers.inputs.middle, (len(values), 1))
+        rows[:, j] = values
+        return [str(number) for number in self.integers.encode(rows)[:, j].tolist()]
 
     def is_missing(self, value: str) -> str:
         """Return the condition that a feature is missing."""
@@ -245,10 +251,10 @@ class IntegerCode(ModelCode):
             cast = f"({self.format.name}_t)" if self.input_type != f"{self.format.name}_t" else ""
             result = f"{cast}x[{place}]"
         else:
-            place, result = self.row.place(column), self.literal(j, present)
+            place, (result,) = self.row.place(column), self.literals(j, [present])
         if np.isnan(missing):
             return result
-        return f"{self.is_missing(f'x[{place}]')} ? {self.literal(j, missing)} : {result}"
+        return f"{self.is_missing(f'x[{place}]')} ? {self.literals(j, [missing])[0]} : {result}"
 
     @property
     def first_statements(self) -> list[str]:
@@ -445,7 +451,7 @@ class IntegerCode(ModelCode):
             most.append(str(self.format.top if feature.number is None else TOP))
             if self.row.is_plain and j is not None:
                 value = self.row.missing_value(j)
-                unknown = "0" if np.isnan(value) else self.literal(j, value)
+                unknown = "0" if np.isnan(value) else self.literals(j, [value])[0]
             missing.append(unknown)
         size = f"[{len(self.row.features)}]"
         tables = [
@@ -461,7 +467,7 @@ class IntegerCode(ModelCode):
         if any(feature.is_category for feature in self.row.features):
             is_category = [str(int(feature.is_category)) for feature in self.row.features]
             tables.append(array(f"static const unsigned char is_category{size}", is_category))
-            largest = 127 if self.input_type == "int8_t" else 255
+            largest = 127 if self.input_type == "int8_t" else 32767
             place = f"value >= 0 && value <= {largest} ? value : -1"
             category = (
                 f"    if (is_category[feature])\n        return ({self.name}_input)({place});\n"

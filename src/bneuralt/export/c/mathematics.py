@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from string import Template
 
@@ -240,5 +239,4 @@ def _with_names(expression: Expression, cell: Mapping[str, str]) -> Expression:
     """Return an expression with variables in place of what it reads of a cell."""
     if expression.operation in CELLS:
         return variable(cell[expression.value or expression.operation])
-    parts = tuple(_with_names(part, cell) for part in expression.arguments)
-    return replace(expression, arguments=parts)
+    return expression.of([_with_names(part, cell) for part in expression.arguments])

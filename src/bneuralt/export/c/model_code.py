@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import Template
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from bneuralt.export.c.features import CRow
 from bneuralt.export.c.literals import c_templates
 from bneuralt.export.c.mathematics import CMath
+from bneuralt.expressions import Expression
 from bneuralt.model import Model
 
 __all__ = ["ModelCode", "PublicFunction"]
@@ -81,9 +83,13 @@ class ModelCode:
         """Return the function that adds the contribution of a tree to the totals."""
         raise NotImplementedError
 
-    def literal(self, j: int, value: float) -> str:
-        """Return the literal for a real value of an input."""
+    def literals(self, j: int, values: Sequence[float]) -> list[str]:
+        """Return the literals for real values of an input."""
         raise NotImplementedError
+
+    def text_source(self, j: int) -> tuple[Expression, str]:
+        """Return what tables have of an input of a text, and a template that computes the rest."""
+        return self.model.inputs[j].expression, "{}"
 
     def is_missing(self, value: str) -> str:
         """Return the condition that a feature is missing."""

@@ -5,6 +5,7 @@ Scales and offsets of activations are part of the weights; see `bneuralt.export.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -109,9 +110,21 @@ class RealCode(ModelCode):
 
     # -- inputs --------------------------------------------------------------------------
 
-    def literal(self, j: int, value: float) -> str:
-        """Return the literal for a real value of an input."""
-        return self.math.number(value)
+    def literals(self, j: int, values: Sequence[float]) -> list[str]:
+        """Return the literals for real values of an input."""
+        return [self.math.number(value) for value in values]
+
+    def text_source(self, j: int) -> tuple[Expression, str]:
+        """Return what tables have of an input of a text, and a template that computes the rest.
+
+        The ramps of a number that stands for a text share its table.
+        """
+        expression = self.model.inputs[j].expression
+        lookups = _lookups(expression)
+        if len(lookups) > 1:
+            return expression, "{}"
+        (source,) = lookups
+        return source, self.math.text(expression, {source.value: "{}"})
 
     def is_missing(self, value: str) -> str:
         """Return the condition that a feature is missing."""
@@ -240,6 +253,12 @@ class RealCode(ModelCode):
         link = link_function(model.link, model.n_outputs, name, self.math)
         add = self.fill(templates.ADD, link="" if self._links_means else f"    {name}(y);\n")
         return f"/* Turns outputs into predictions. */\n{link}\n{add}"
+
+
+def _lookups(expression: Expression) -> set[Expression]:
+    if expression.operation == "lookup":
+        return {expression}
+    return set().union(*map(_lookups, expression.arguments))
 
 
 def _less(expression: Expression, by: float) -> Expression:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts, text_values
+from bneuralt.export.cell_reads import cell_reads, gap_values, text_values
 from bneuralt.export.integer.formats import IntegerFormat
 from bneuralt.export.integer.number_units import NumberUnit, number_units
 from bneuralt.export.integer.shared_errors import SharedError
@@ -101,7 +101,7 @@ def input_units(model: Model, format: IntegerFormat, ranges: FloatArray) -> Inpu
             elif not reads.values and set(gap_values(model.inputs[j])) <= {0.0, 1.0}:
                 group[j] = j
         if of_text:
-            rows = _training_rows([model.inputs[j] for j in of_text], listed_texts(column))
+            rows = _training_rows([model.inputs[j] for j in of_text], column.categories)
             if np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) <= 1).all():
                 group[of_text] = of_text[0]
                 size[of_text] = len(of_text) if (rows.sum(axis=1) == 1).all() else 0

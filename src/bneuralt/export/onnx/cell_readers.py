@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt.export.cell_reads import listed_texts
 from bneuralt.export.onnx.graph import Graph
 from bneuralt.export.spellings import missing_spellings, spellings
 from bneuralt.expressions import Expression
@@ -63,7 +62,7 @@ class CellReader:
     def __init__(self, graph: Graph, model: Model, columns: str | list[str]) -> None:
         self.graph, self.columns, self.n_columns = graph, columns, len(model.columns)
         #: All texts that are looked up in each column.
-        self.texts = [listed_texts(column) for column in model.columns]
+        self.texts = [column.categories for column in model.columns]
         self.types = cell_types(model)
 
     def __call__(self, columns: list[int], cells: list[Expression]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
 from bneuralt.export.torch.functions import compute
@@ -103,7 +104,7 @@ class NeuralTrees(nn.Module):
     def __init__(self, model: Model, dtype: torch.dtype) -> None:
         super().__init__()
         self.model = model
-        self.estimator: Any = None
+        self.estimator: BaseEstimator | None = None
         self.trees = nn.ModuleList(TreeLayout(tree, dtype) for tree in model.trees)
         self.weights = nn.ParameterList(
             nn.Parameter(torch.tensor(tree.parameters, dtype=dtype)) for tree in model.trees

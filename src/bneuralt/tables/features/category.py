@@ -22,7 +22,7 @@ from bneuralt.tables.features.feature import (
 )
 from bneuralt.tables.numbers import read_numbers
 
-__all__ = ["MOST_CATEGORIES", "RARE", "CategoryFeature", "TextFeature"]
+__all__ = ["MOST_CATEGORIES", "RARE", "SMALLEST_SHARE", "CategoryFeature", "TextFeature"]
 
 #: A category has at most this many entries, including those for rare and for missing values.
 MOST_CATEGORIES = 255

@@ -11,7 +11,12 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Lookup, lookup
 from bneuralt.tables.columns import Column
-from bneuralt.tables.features.category import CategoryFeature, TextFeature
+from bneuralt.tables.features.category import (
+    MOST_CATEGORIES,
+    SMALLEST_SHARE,
+    CategoryFeature,
+    TextFeature,
+)
 from bneuralt.tables.features.feature import Input, checked_bool, checked_number, checked_texts
 
 __all__ = ["MAX_MEANS", "MIN_ROWS_OF_VALUE", "MeansFeature"]
@@ -26,8 +31,8 @@ MAX_MEANS = 8
 #: one input in this fraction of the rows.
 MIN_ROWS, MIN_RARE_FRACTION = 2_000, 0.05
 #: Values in this many rows and this fraction of them also have an input of their own, so that other
-#: columns can have another effect for them.
-MIN_ROWS_OF_INPUT, MIN_FRACTION_OF_INPUT = 20, 0.005
+#: columns can have another effect for them; the most frequent ones, if they are more than this.
+MIN_ROWS_OF_INPUT, MIN_FRACTION_OF_INPUT, MAX_INPUTS = 10, SMALLEST_SHARE, MOST_CATEGORIES - 1
 #: If values with means of their own are in a smaller fraction of the rows, the column nearly
 #: identifies rows.
 MIN_COVERED_FRACTION = 0.5
@@ -93,7 +98,8 @@ class MeansFeature(TextFeature):
         has_rare = int(np.count_nonzero(is_present)) > frequent.size
         n_of = {text.texts[i]: float(n_rows[i + 1]) for i in frequent.tolist()}
         n_of_input = max(MIN_ROWS_OF_INPUT, MIN_FRACTION_OF_INPUT * float(n_rows.sum()))
-        own = sorted(value for value in n_of if n_of[value] >= n_of_input)
+        by_count = sorted(n_of, key=lambda value: (-n_of[value], value))[:MAX_INPUTS]
+        own = sorted(value for value in by_count if n_of[value] >= n_of_input)
         feature = cls(
             tuple(sorted(n_of)),
             (),

@@ -119,7 +119,8 @@ class NumberFeature(Feature):
         is_gap = np.isnan(values)
         if is_gap.any():
             values, used = values[~is_gap], used[~is_gap]
-        return self.with_bends(bending.learn(values, used), values, used)
+        (bends,) = bending.learn(values[np.newaxis].astype(np.float64), used)
+        return self.with_bends(bends, values, used)
 
     def with_bends(self, bends: Bends, values: Array, weight: FloatArray) -> Self:
         """Return the description with limits and ramps of numbers without gaps."""

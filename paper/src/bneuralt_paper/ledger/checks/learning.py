@@ -54,7 +54,7 @@ def fastest(
     ranks = _ranks_at(_curves(evidence, setting, task, part), epoch)
     first = list(ranks)[: len(printed)]
     rows = "training" if part == "train" else "test"
-    text = f"mean ranks of the {rows} error after {epoch} epochs: {_text(ranks)}"
+    text = f"mean ranks by {rows} error after {epoch} epochs: {_text(ranks)}"
     return Check(text, set(first) == set(printed))
 
 
@@ -65,7 +65,7 @@ def lowest_curve(
     """Rank optimizers by the lowest test error of their mean curves."""
     ranks = _ranks_at(_curves(evidence, setting, task, "test"), None)
     first = list(ranks)[: max(within, len(printed))]
-    return Check(f"mean ranks of the lowest test error: {_text(ranks)}", set(printed) <= set(first))
+    return Check(f"mean ranks by lowest test error: {_text(ranks)}", set(printed) <= set(first))
 
 
 @check
@@ -84,7 +84,7 @@ def late(evidence: Evidence, setting: str, label: str) -> Check:
 def worse_convergence(evidence: Evidence, setting: str, task: str, printed: str) -> Check:
     """Check that an optimizer has the highest training error at the end."""
     ranks = _ranks_at(_curves(evidence, setting, task, "train"), 500)
-    text = f"mean ranks of the training error at the end: {_text(ranks)}"
+    text = f"mean ranks by training error at the end: {_text(ranks)}"
     return Check(text, list(ranks)[-1] == printed)
 
 
@@ -155,15 +155,3 @@ def steady(evidence: Evidence, setting: str, label: str) -> Check:
         f"{100 * share:.0f} % of the steps rise ({task})" for task, share in shares.items()
     )
     return Check(text, shares["regression"] < shares["classification"])
-
-
-@check
-def drawn_curves(evidence: Evidence, setting: str) -> Check:
-    """Count the curves of a figure; the paper prints no numbers of them."""
-    table = evidence.curves
-    rows = table[table["experiment"].str.fullmatch(f"{setting}-[GMNARD]")]
-    if rows.empty:
-        raise NotTested(f"there are no learning curves of {setting}")
-    runs = int(rows["runs"].max())
-    n = len(rows.drop_duplicates(["experiment", "dataset"]))
-    raise NotTested(f"the paper prints no numbers; {n} pairs of curves of {runs} runs are drawn")
