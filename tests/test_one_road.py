@@ -21,11 +21,12 @@ from bneuralt.tables.block_sources import SOURCES, FileSource
 from bneuralt.tables.csv_files import TableError
 from bneuralt.warnings import TextValuesWarning
 from tests.helpers import messy_tables as messy
+from tests.helpers.quick import cases
 
 
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=200,
+    max_examples=cases(200, quick=3),
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # a smaller seed is no simpler table
 )

@@ -273,7 +273,7 @@ def test_means_need_all_rows_and_repeated_values():
 
 
 def test_identifiers_are_named_as_before():
-    X, y = shops(n_values=10**9)
+    X, y = shops(n_values=10**6)
     with pytest.warns(IdentifierWarning):
         model = fitted(X, y)
     assert means_of(model) is None
