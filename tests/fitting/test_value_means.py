@@ -247,7 +247,8 @@ def test_forced_and_forbidden():
     [
         (
             {"shop": "mean"},
-            "'mean' must be one of 'means', 'all means', 'values', or a number of rows",
+            "'mean' must be one of 'number', 'category', 'means', 'all means', 'values', or a "
+            "number of rows",
         ),
         ({"shop": 0}, "=0 must be one of"),
         ({"shop": True}, "=True must be one of"),
