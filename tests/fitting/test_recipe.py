@@ -38,8 +38,8 @@ def messy_table() -> tuple[pd.DataFrame, np.ndarray]:
 
 def waves() -> tuple[np.ndarray, np.ndarray]:
     """Return an effect that changes its direction many times, for which ramps are chosen."""
-    X = np.random.default_rng(1).uniform(size=(1_000, 3))
-    return X, np.sin(60 * X[:, 0])
+    X = np.random.default_rng(0).uniform(size=(1_000, 3))
+    return X, np.sin(80 * X[:, 0])
 
 
 def shops() -> tuple[pd.DataFrame, np.ndarray]:

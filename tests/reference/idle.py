@@ -7,6 +7,7 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.expressions import interval
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.activations import NAMES
 
 __all__ = ["contribution_bounds"]
 
@@ -35,6 +36,17 @@ def contribution_bounds(tree: NeuralTree, low: FloatArray, high: FloatArray) -> 
         below = [edges[child - k] for child in np.flatnonzero(tree.parent == node)]
         below += [leaves[leaf] for leaf in np.flatnonzero(tree.leaf_parent == node)]
         ends = float(tree.bias[node]) + np.sum(below, axis=0)
-        values = interval(tree.node_expressions[node], {"z": tuple(ends.tolist())})
+        values = _values_between(tree, node, *ends.tolist())
         edges[node - k] = sorted(float(tree.edge[node - k]) * value for value in values)
     return np.array(edges + leaves).T
+
+
+def _values_between(tree: NeuralTree, node: int, low: float, high: float) -> tuple[float, float]:
+    """Return the smallest and the largest value of a node whose weighted sum has these limits."""
+    expression = tree.node_expressions[node]
+    ends: tuple[float, float] = interval(expression, {"z": (low, high)})
+    if NAMES[tree.activation[node]] == "leaky_relu":  # its two parts are bounded separately there
+        places = [low, high, min(max(0.0, low), high)]
+        values = [interval(expression, {"z": (place, place)})[0] for place in places]
+        return min(values), max(values)
+    return ends
