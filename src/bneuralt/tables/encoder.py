@@ -367,7 +367,9 @@ class TableEncoder:
         self, X: Array | Frame, rows: slice, encoded: Array, unexpected: UnexpectedValues
     ) -> None:
         """Write the numbers of some rows, and count what training could not prepare for."""
-        part = X.take(rows) if isinstance(X, Frame) else X[rows]
+        part: Any = X
+        if len(encoded) < len(X):
+            part = X.take(rows) if isinstance(X, Frame) else X[rows]
         is_written = np.zeros(len(self.features), dtype=bool)
         if not isinstance(part, Frame):
             is_written[self._number_columns.column] = True
