@@ -508,7 +508,8 @@ def _bent_numbers(
         bends = bending.learn(columns, weight)
         limits = np.array([each.limits or (-np.inf, np.inf) for each in bends]).T[..., np.newaxis]
         means = [number.mean for number in numbers[block]]
-        beyond = np.flatnonzero(((columns < limits[0]) | (columns > limits[1])).any(axis=1))
+        low, high = limits[..., 0]
+        beyond = np.flatnonzero((columns.min(axis=1) < low) | (columns.max(axis=1) > high))
         if beyond.size:
             limited = columns[beyond].clip(*limits[:, beyond]).T
             of_limited = ColumnMoments(limited, weight).rounded_means.tolist()
