@@ -443,11 +443,18 @@ class DataFrame(LazyFrame):
     def _stays_on_disk(self) -> bool:
         return frames.is_arrow(self.table) and is_large(8 * len(self) * len(self.columns))
 
-    @property
+    @cached_property
+    def _sources(self) -> list[Any]:
+        return frames.columns_of(self.table)
+
+    @cached_property
     def is_plain(self) -> bool:
         """Whether all columns are plain numbers, which fit in memory."""
-        columns = frames.columns_of(self.table)
-        return not self._stays_on_disk and bool(columns) and all(map(frames.is_plain, columns))
+        return (
+            not self._stays_on_disk
+            and bool(self._sources)
+            and all(map(frames.is_plain, self._sources))
+        )
 
     @property
     def number_block(self) -> tuple[IntArray, FloatArray] | None:
@@ -473,8 +480,10 @@ class DataFrame(LazyFrame):
 
     def typed(self) -> Frame:
         """Return the table with all columns read, if it fits in memory."""
-        is_read = self._stays_on_disk or self.is_plain
-        return self if is_read else Frame(list(self.columns), self.names)
+        if self._stays_on_disk or self.is_plain:
+            return self
+        names = self.names or []
+        return Frame([_read(*pair) for pair in zip(self._sources, names, strict=True)], names)
 
     def renamed(self, names: Sequence[str]) -> Frame:
         """Return the table with other names of its columns."""
