@@ -30,7 +30,7 @@ PIXELS_PER_INCH = 96.0
 
 #: If `max_leaves` is "auto": the largest number of terms that is drawn completely, and the target
 #: number of rows of larger trees.
-MOST_LEAVES = (60, 40)
+MAX_LEAVES = (60, 40)
 #: The target number of rows is at least this many for each output.
 LEAVES_PER_OUTPUT = 3
 
@@ -45,7 +45,7 @@ def tree_scene(
     """Return the picture of a tree as marks; the parameters are those of `plot_tree`."""
     most = max_leaves
     if max_leaves == "auto":
-        complete, partial = MOST_LEAVES
+        complete, partial = MAX_LEAVES
         partial = max(partial, LEAVES_PER_OUTPUT * view.tree.n_outputs)
         most = max(complete, partial) if view.n_terms <= complete else partial
     if most is not None and (isinstance(most, str) or most < 1):
