@@ -32,8 +32,20 @@ PAGE_SCRIPTS = ROOT / "src/bneuralt/drawing/page"
 
 #: The modules of the worker and of the page, each after those that it imports.
 WORKER = (
-    *("recipe", "random", "texts", "csv", "layout", "features", "rows", "grow", "core", "tree"),
-    *("idle", "linear", "trial", "fit", "trained", "page_data", "importances", "session", "worker"),
+    *("recipe", "random", "texts", "csv", "layout", "features", "codes", "rows", "grow"),
+    *(
+        "core",
+        "tree",
+        "idle",
+        "linear",
+        "trial",
+        "fit",
+        "trained",
+        "page_data",
+        "importances",
+        "session",
+        "worker",
+    ),
 )
 PAGE = ("tree", "animation", "client", "columns_view", "downloads", "lesson", "main")
 

@@ -230,8 +230,8 @@ class NumberFeature {
   /** Return the description of a column of training rows; null if its values are not all numbers. */
   static learn(column, rows, target, nRamps) {
     let notation = null, all = column.values;
+    if (column.isCategory) return null;
     if (column.kind === "text") {
-      if (column.isCategory) return null;
       const { texts, counts } = usedTexts(column, rows);
       notation = column.notation ?? Notation.learn(texts, counts);
       if (!notation) return null;

@@ -26,6 +26,7 @@ from bneuralt.model import scaling
 from bneuralt.shrinking import idle
 from bneuralt.tables import (
     bends,
+    codes,
     columns,
     csv_files,
     gaps,
@@ -64,6 +65,13 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ),
     ),
     "MEANS": (means, ("MIN_ROWS", "MIN_RARE_FRACTION")),
+    "CODES": (
+        codes,
+        (
+            *("MIN_VALUES", "MIN_ROWS_PER_VALUE", "MIN_SHARE", "MAX_SMOOTH_PART"),
+            *("MIN_DEVIATIONS", "LEFT_OUT", "NEIGHBOURS", "MAX_CLASSES"),
+        ),
+    ),
     "FEATURES": (feature, ("MISSING", "OPTIONAL")),
     "DATES": (date, ("PART_RANGES", "PART_NAMES")),
     "CELLS": (columns, ("MISSING_TEXTS",)),

@@ -1,6 +1,7 @@
 // From a table and the wishes of the user to a trained model, with everything that is shown of it.
 import { number_of_ramps, TEST_FRACTION } from "./recipe.js";
 import { TableError } from "./csv.js";
+import { isCode } from "./codes.js";
 import { Encoder } from "./features.js";
 import { Fit } from "./fit.js";
 import { featuresOf, learnTarget, readColumn, readTarget } from "./layout.js";
@@ -33,7 +34,8 @@ export function prepare(table, wishes) {
   const { train, test } = splitRows(known, target, wishes.testFraction ?? TEST_FRACTION, new Random(wishes.seed ?? 0));
   if (train.length < 2) throw new TableError(`${train.length} row${train.length === 1 ? " is" : "s are"} left for training: at least 2 are needed.`);
   if (target.labels && new Set(train.map((row) => target.labels[row])).size < 2) throw new TableError("All training rows have the same class: at least two are needed.");
-  const columns = features.map((feature) => readColumn(table, feature, decimal));
+  const isKnown = ({ kind, isChosen, position }) => kind !== "number" || isChosen || wishes.signs?.[position];
+  const columns = features.map((feature) => ({ ...readColumn(table, feature, decimal), mayBeCode: !isKnown(feature) }));
   return { learnt, target, features, columns, train, test, nRows: table.nRows };
 }
 
@@ -42,6 +44,7 @@ export function encode({ features, columns, target, train, nRows }) {
   const ofTraining = target.labels
     ? { labels: Int32Array.from(train, (row) => target.labels[row]), nClasses: target.nClasses }
     : { values: Float64Array.from(train, (row) => target.values[row]) };
+  for (const column of columns) column.isCategory ||= column.mayBeCode && isCode(column.values, train, ofTraining);
   const encoder = Encoder.learn(columns, features.map(({ name }) => name), train, ofTraining, number_of_ramps(train.length));
   return { encoder, numbers: encoder.numbers(columns, nRows) };
 }

@@ -39,7 +39,7 @@ function read({ source, hasHeader }) {
 function chosenColumns(kinds) {
   return learnt.columns.map((column) => {
     const kind = kinds[column.position];
-    return kind === undefined ? column : { ...column, kind, isDropped: kind === "unused" };
+    return kind === undefined ? column : { ...column, kind, isChosen: true, isDropped: kind === "unused" };
   });
 }
 

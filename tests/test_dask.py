@@ -281,6 +281,21 @@ def test_columns_of_one_frame_with_texts_of_numbers(client, tmp_path):
     assert model.score(d.drop(columns="y"), d.y) == model.score(X, y)
 
 
+def test_targets_with_units_are_numbers(client):
+    frame = pd.DataFrame({"a": np.linspace(0, 9, 90)})
+    frame["y"] = [f"{1000 * a:,.2f} EUR" for a in frame["a"]]
+    d = dd.from_pandas(frame, npartitions=3)
+    model = BNeuralForestRegressor(n_estimators=2, random_state=0).fit(d[["a"]], d["y"])
+    assert model.score(d[["a"]], d["y"]) > 0.9
+
+
+def test_arrays_with_other_chunks_are_divided_as_those_of_X(client):
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    arrays = da.from_array(X, chunks=(30, 2)), da.from_array(X[:, 0], chunks=40)
+    model = BNeuralForestRegressor(n_estimators=2, random_state=0).fit(*arrays)
+    assert model.score(*arrays) > 0.5
+
+
 def test_an_empty_partition_has_empty_predictions(client):
     X = SALES[COLUMNS].head(300)
     y = SALES[["price", "size"]].head(300).set_axis(["a", "b"], axis=1)

@@ -4,21 +4,29 @@ import datetime as dt
 import json
 import sys
 import tempfile
+import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow.dataset
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from bneuralt import BNeuralTRegressor, open_table
 from bneuralt.tables.block_files import TableFile
 from bneuralt.tables.block_sources import SOURCES, FileSource
+from bneuralt.tables.csv_files import TableError
+from bneuralt.warnings import TextValuesWarning
 from tests.helpers import messy_tables as messy
+from tests.helpers.quick import cases
 
 
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=200,
+    max_examples=cases(200, quick=3),
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # a smaller seed is no simpler table
 )
@@ -148,6 +156,68 @@ def test_every_command_takes_what_train_takes(shops, tmp_path, data):
     messy.run(*exported, "--out", tmp_path / "m.h")
 
 
+def test_targets_with_units_are_numbers_on_every_road(tmp_path):
+    rng = np.random.default_rng(0)
+    table = {"a": rng.normal(size=90).round(9).tolist()}
+    numbers = [round(3221.11 + 500 * a, 2) for a in table["a"]]
+    table["y"] = [f"{number:,.2f} EUR" for number in numbers]
+    X = messy.as_pandas({"a": table["a"]})
+    expected = BNeuralTRegressor(random_state=0, **messy.FAST).fit(X, numbers)
+    with pytest.warns(TextValuesWarning, match="numbers: y .'.* EUR' is "):
+        model = BNeuralTRegressor(random_state=0, **messy.FAST).fit(X, table["y"])
+    paths = messy.write_files(table, tmp_path)
+    models = {road: messy.trained(path, tmp_path / "m.json") for road, path in paths.items()}
+    frames = messy.frames_of(table, paths)
+    opened = {road: frame for road, frame in frames.items() if hasattr(frame, "blocks")}
+    for road, frame in {**opened, **messy.in_blocks(frames)}.items():
+        again = BNeuralTRegressor(random_state=0, **messy.FAST)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models[road] = again.fit(frame)
+        assert models[road].score(frame) == again.score(X, numbers), road
+    for road, each in {"list": model, **models}.items():
+        if not road.endswith("in blocks"):
+            assert np.array_equal(each.predict(X), expected.predict(X)), road
+    assert model.score(X, table["y"]) == expected.score(X, numbers)
+
+
+def test_a_target_of_another_unit_is_named(tmp_path):
+    for i in range(3):
+        unit = "kg" if i == 2 else "EUR"
+        rows = "".join(f"{a},{a * 10:.1f} {unit}\n" for a in range(40))
+        (tmp_path / f"{i}.csv").write_text("a,y\n" + rows)
+    blocks = replace(open_table(tmp_path, "y"), max_memory=2_000)
+    with pytest.raises(TableError, match=r"2\.csv: the target has '0\.0 kg' in row 1, which is no"):
+        BNeuralTRegressor().fit(blocks)
+
+
+def test_texts_that_begin_in_the_last_block_are_categories_as_in_memory():
+    parts = [pd.DataFrame({"a": np.arange(30) % 4, "y": np.arange(30.0)}) for _ in range(3)]
+    parts[2] = parts[2].assign(a="x")
+    whole = open_table(parts, "y")
+    blocks = replace(whole, max_memory=2_000)
+    assert blocks.whole() is None
+    encoders = []
+    for table in (whole, blocks):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            encoders.append(BNeuralTRegressor(random_state=0, **messy.FAST).fit(table).encoder_)
+    assert encoders[0] == encoders[1] and encoders[0].features[0].kind == "category"
+
+
+def test_an_empty_file_of_json_lines_has_no_rows(tmp_path):
+    (tmp_path / "0.jsonl").write_text('{"a": 1, "y": 2}\n' * 3)
+    (tmp_path / "1.jsonl").write_text("\n")
+    assert open_table(tmp_path, "y").count_rows() == 3
+
+
+def test_a_dataset_whose_files_have_other_types_is_refused(tmp_path):
+    pd.DataFrame({"a": pd.to_datetime(["2020-01-01"]), "y": [1.0]}).to_parquet(tmp_path / "0.pq")
+    pd.DataFrame({"a": [1.5], "y": [1.0]}).to_parquet(tmp_path / "1.pq")
+    with pytest.raises(TableError, match=r"1\.pq: cannot be read"):
+        BNeuralTRegressor().fit(open_table(pyarrow.dataset.dataset(tmp_path), "y"))
+
+
 @pytest.mark.parametrize(
     "name, limit", [("t.csv", 4), ("csv files", 4), ("t.parquet", 4), ("parquet files", 4)]
 )
@@ -167,6 +237,29 @@ def test_files_are_opened_for_their_form_their_rows_and_their_checksum(
     finally:
         notes.remove(note)
     assert all(count <= limit for count in opened.values()), opened
+
+
+def test_tables_in_blocks_are_read_twice_and_the_program_looks_once_more(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "in").mkdir()
+    paths = [tmp_path / "in" / f"{i}.csv" for i in range(3)]
+    for path in paths:
+        pd.DataFrame({"a": rng.normal(size=3000), "y": rng.normal(size=3000)}).to_csv(path)
+    opened = Counter()
+    notes.append(lambda event, arguments: opened.update([str(arguments[0])] * (event == "open")))
+    try:
+        table = open_table(tmp_path / "in", "y", max_memory="1.1MB")
+        assert table.whole() is None
+        opened.clear()
+        BNeuralTRegressor(random_state=0, **messy.FAST).fit(table)
+        assert [opened[str(path)] for path in paths[1:]] == [2, 2]
+        assert opened[str(paths[0])] <= 4  # two looks at its beginning
+        opened.clear()
+        options = ("--cv", 0, "--set", "max_epochs=2", "--max-memory", "1.1MB")
+        messy.run("train", tmp_path / "in", "--target", "y", "--out", tmp_path / "m.json", *options)
+        assert [opened[str(path)] for path in paths[1:]] == [5, 5]  # two of them for the form
+    finally:
+        notes.pop()
 
 
 notes = []

@@ -68,7 +68,7 @@ class ReadableTreeWarning(UserWarning):
 
 
 class CodeWarning(UserWarning):
-    """A column of whole numbers explains what the model does not: its numbers may be codes."""
+    """A column of whole numbers is read as codes, whose order means nothing."""
 
 
 class RoundedIntegersWarning(UserWarning):

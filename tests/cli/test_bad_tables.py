@@ -114,10 +114,11 @@ def test_a_constant_that_overflows_is_named_by_its_column():
     X = np.column_stack([x, np.full(60, 1e39)])
     with pytest.raises(ValueError, match=r"^column 1 of X has the value 1e.39"):
         BNeuralTRegressor(random_state=0, max_epochs=2).fit(X, x)
-    with pytest.raises(ValueError, match=r"^column 'big' of X has the value 1e.39"):
-        BNeuralTRegressor(random_state=0, max_epochs=2).fit(
-            pd.DataFrame(X, columns=["a", "big"]), x
-        )
+    frame = pd.DataFrame(X, columns=["a", "big"])
+    for gaps, settings in ((0, {"max_epochs": 2}), (0, {}), (3, {})):  # with a trial, and gaps
+        frame.loc[: gaps - 1, "a"] = np.nan
+        with pytest.raises(ValueError, match=r"^column 'big' of X has the value 1e.39"):
+            BNeuralTRegressor(random_state=0, **settings).fit(frame, x)
 
 
 def test_a_signalling_nan_is_a_missing_value():
@@ -125,6 +126,8 @@ def test_a_signalling_nan_is_a_missing_value():
     X = pd.DataFrame({"d": cells, "x": np.arange(40.0)})
     model = BNeuralTClassifier(random_state=0, max_epochs=2).fit(X, np.arange(40) % 2)
     assert model.encoder_.features[0].mean == 1.75
+    with pytest.raises(ValueError, match="y contains NaN, first in row 1"):
+        BNeuralTRegressor().fit(X[["x"]], cells)
 
 
 def test_results_go_to_the_standard_output(run_here, folder):

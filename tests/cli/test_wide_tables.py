@@ -40,5 +40,5 @@ def test_calls_grow_linearly_with_the_columns(tmp_path, capsys):
         return n_calls(lambda: main(["train", str(path), "--target", "y", "--out", out]))
 
     calls_for(10)  # imports
-    small, large = calls_for(500), calls_for(4000)
+    small, large = calls_for(200), calls_for(1600)
     assert large < 9 * small

@@ -508,7 +508,7 @@ def test_ctrl_c_keeps_the_weights_so_far():
         if state.epoch == 4:
             os.kill(os.getpid(), signal.SIGINT)
 
-    clf = classifier(max_epochs=10**6, **ALONE)
+    clf = classifier(max_epochs=10**5, **ALONE)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(*IRIS, callback=interrupt)
     assert 4 <= clf.n_iter_ <= 6

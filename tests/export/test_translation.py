@@ -244,7 +244,7 @@ def test_random_expressions(runner, seed):
     assert_agrees(runner, described(identity(3), link), normal_rows(seed) / 3, rtol=1e-9)
 
 
-@pytest.mark.parametrize("k", [1, 2, 150])
+@pytest.mark.parametrize("k", [1, 2, 101])  # longer sums and choices are divided
 def test_vectors_of_any_length(runner, k):
     power = exp(OUTPUTS - largest(OUTPUTS))
     model, rows = described(identity(k), power / total(power)), normal_rows(k, 5, k)[:9]

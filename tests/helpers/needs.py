@@ -86,6 +86,8 @@ def markers_of(item: Any) -> frozenset[str]:
             reached.add(id(item))
             item = inspect.unwrap(getattr(getattr(item, "hypothesis", None), "inner_test", item))
             found |= getattr(item, "_needs", set())
+            package = (getattr(item, "__module__", None) or "").partition(".")[0]
+            found |= {USES[package]} if package in USES else set()
             waiting += _uses(getattr(item, "__func__", item))
     return frozenset(found)
 
@@ -106,6 +108,7 @@ def _uses(item: Any) -> Iterator[Any]:
     elif isinstance(item, FunctionType):
         names, constants = _names(item.__code__)
         yield from constants
+        yield from (name.partition(".")[0] for name in names if "." in name)  # imported here
         yield from item.__defaults__ or ()
         yield from (item.__kwdefaults__ or {}).values()
         if {"sys", "executable"} <= names:

@@ -4,6 +4,6 @@
 is_quick = False
 
 
-def cases(n: int) -> int:
-    """Return a number of random cases or examples: all of them, or a fifth with `--quick`."""
-    return max(3, n // 5) if is_quick else n
+def cases(n: int, *, quick: int | None = None) -> int:
+    """Return a number of random cases or examples: all of them, or fewer with `--quick`."""
+    return (quick or max(3, n // 5)) if is_quick else n

@@ -132,6 +132,28 @@ def test_a_column_can_be_read_as_categories():
     np.testing.assert_allclose(seen["inputs"], expected["inputs"], rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_codes_are_found_as_in_python(task):
+    rng = np.random.default_rng(8)
+    shop, age = rng.integers(20, 60, 600), rng.integers(20, 60, 600)
+    frame = pd.DataFrame({"shop": shop * 7, "age": age, "size": rng.normal(size=600)})
+    frame.loc[::50, "shop"] = np.nan
+    y = rng.normal(size=60)[shop] + np.sin(age / 9) + 0.3 * rng.normal(size=600)
+    frame["y"] = y if task == "regression" else np.select([y > 1, y > 0], ["high", "some"], "low")
+    text = as_csv(frame)
+    seen, expected = in_node(text, "y"), in_python(text, "y")
+    assert [isinstance(each, dict) and each["kind"] for each in expected["encoder"]] == [
+        "category",
+        "number",
+        "number",
+    ]
+    assert_equal(seen["encoder"], expected["encoder"])
+    np.testing.assert_allclose(seen["inputs"], expected["inputs"], rtol=0, atol=1e-9)
+    assert_equal(seen["plans"], expected["plans"])
+    chosen = in_node(text, "y", kinds={"shop": {"kind": "number", "isChosen": True}})
+    assert chosen["encoder"][0]["kind"] == "number"
+
+
 def test_numbers_and_texts_in_one_column_are_categories_with_a_note():
     text = "a,b,y\n" + "1,x,up\n2,7,down\n3,8,up\n" * 9
     seen = in_node(text, "y", ["inputs"])

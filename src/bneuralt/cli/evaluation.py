@@ -13,7 +13,6 @@ from sklearn.metrics import d2_pinball_score, f1_score, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.fitting.code_columns import CodeWarning
 from bneuralt.fitting.large_integers import RoundedIntegersWarning
 from bneuralt.fitting.outliers import OutlyingTargetWarning
 from bneuralt.fitting.readable import ReadableTreeWarning
@@ -45,7 +44,6 @@ _NOT_OF_FOLDS: tuple[type[Warning], ...] = (
     UnseenValuesWarning,
     MissingValuesWarning,
     TrainingDiverged,
-    CodeWarning,
     OutlyingTargetWarning,
     ReadableTreeWarning,
     RoundedIntegersWarning,

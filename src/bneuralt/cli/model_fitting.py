@@ -23,7 +23,6 @@ from bneuralt.estimators import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
-from bneuralt.fitting.code_columns import CodeWarning
 from bneuralt.fitting.large_integers import RoundedIntegersWarning
 from bneuralt.fitting.outliers import OutlyingTargetWarning
 from bneuralt.fitting.readable import ReadableTreeWarning
@@ -141,10 +140,16 @@ def make_model(
         raise CommandError(f"a setting cannot be used: {error}") from error
 
 
-def set_columns(model: NeuralTreeEstimator, categorical: Sequence[str], keep_ids: bool) -> None:
-    """Set the parameters that follow from --categorical and --keep-ids."""
-    if categorical:
-        model.set_params(categorical_features=list(categorical))
+def set_columns(
+    model: NeuralTreeEstimator, categorical: Sequence[str], numeric: Sequence[str], keep_ids: bool
+) -> None:
+    """Set the parameters that follow from --categorical, --numeric and --keep-ids."""
+    both = next((name for name in numeric if name in categorical), None)
+    if both is not None:
+        raise CommandError(f"--numeric {both!r}: the column is also in --categorical.", USAGE)
+    if categorical or numeric:
+        forms = dict.fromkeys(categorical, "category") | dict.fromkeys(numeric, "number")
+        model.set_params(categorical_features=forms)
     if keep_ids:
         model.set_params(identifiers="keep")
 
@@ -292,7 +297,6 @@ def check_single_prediction(model: NeuralTreeEstimator) -> None:
 #: Warnings on the table, which the report has as notes.
 _TABLE_WARNINGS = (
     *COLUMN_WARNINGS,
-    CodeWarning,
     OutlyingTargetWarning,
     ReadableTreeWarning,
     RoundedIntegersWarning,
@@ -301,6 +305,7 @@ _TABLE_WARNINGS = (
 #: Words of warnings in Python, and what the program says instead.
 _ADVICE = {
     "name the column in categorical_features": "use --categorical COLUMN",
+    "set categorical_features={column: 'number'}": "use --numeric COLUMN",
     "set sentinels=None": "use --set sentinels=none",
     "set identifiers='keep'": "use --keep-ids",
     "use loss='huber'": "use --set loss=huber",

@@ -32,6 +32,7 @@ from bneuralt.fitting.options import Options
 from bneuralt.fitting.problem import Problem, constrained, learn_from_sample, weighed
 from bneuralt.fitting.recipe import resolve
 from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.target import numbers_in_texts
 from bneuralt.fitting.tree import check_max_weights
 from bneuralt.fitting.trial import Trial, run_trial
 from bneuralt.fitting.value_means import cross_fitted, with_codes
@@ -195,9 +196,10 @@ class ClusterForest(Forest):
         dask: Any = importlib.import_module("dask")
         with nullcontext() if self.client is None else self.client.as_current():
             predicted, target, weight = dask.compute(self.predict(X), y, sample_weight)
-        y, values = np.asarray(target), np.asarray(predicted)
+        values = np.asarray(predicted)
         if is_classifier(self):
-            return float(accuracy_score(y, values, sample_weight=weight))
+            return float(accuracy_score(np.asarray(target), values, sample_weight=weight))
+        y = np.asarray(numbers_in_texts(target))
         weights = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
         columns = values.reshape(len(values), -1).astype(np.float64)
         y = y.ravel() if columns.shape[1] == 1 or y.ndim == 1 else y
@@ -257,9 +259,11 @@ def _predict_block(block: Array, model: Forest, method: str) -> Array:
     return result
 
 
-def _new_part(i: int, frame: Any, target: Any, weight: Any) -> PartitionRows:
+def _new_part(
+    i: int, has_labels: bool, frame: Any, target: Any, weight: Any = None
+) -> PartitionRows:
     """Return a partition with its targets, after a check of its rows."""
-    y = np.asarray(target)
+    y = np.asarray(target if has_labels else numbers_in_texts(target))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -289,13 +293,13 @@ def _size(part: PartitionRows) -> tuple[int, int, float, bool]:
     return len(part), int(np.count_nonzero(weight)), float(weight.sum()), is_whole
 
 
-def _split_part(i: int, frame: Any, n_targets: int) -> PartitionRows:
+def _split_part(i: int, has_labels: bool, frame: Any, n_targets: int) -> PartitionRows:
     """Return a partition of `_joined` with its targets and weights apart."""
     names = [_TARGET.format(k) for k in range(n_targets)]
     target = frame[names[0]] if n_targets == 1 else frame[names]
     weight = frame[_WEIGHT] if _WEIGHT in frame.columns else None
     features = frame[[name for name in frame.columns if name not in (*names, _WEIGHT)]]
-    return _new_part(i, features, target, weight)
+    return _new_part(i, has_labels, features, target, weight)
 
 
 def _cells(part: PartitionRows, names: Sequence[str] | None) -> Frame:
@@ -372,7 +376,7 @@ def fit_partitions(options: Options, client: Any, X: Any, y: Any, sample_weight:
     client : distributed.Client
     X, y, sample_weight : collections of Dask
     """
-    cluster = _Cluster(client, X, y, sample_weight)
+    cluster = _Cluster(client, X, y, sample_weight, options.is_classifier)
     problem = _problem_of_sample(options, cluster)
     check_max_weights(problem)
     assert options.n_estimators is not None
@@ -385,7 +389,7 @@ def fit_partitions(options: Options, client: Any, X: Any, y: Any, sample_weight:
 def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
     """Learn columns and target from all partitions; the rows are a sample of them."""
     listed = categorical_mask(options.categorical_features, cluster.n_columns, cluster.names)
-    summary, labels = cluster.summarize(listed, options.is_classifier)
+    summary, labels = cluster.summarize(listed)
     frame, y, weight, counts = summary.learning_rows()
     frame = frame if cluster.names is not None else Frame(frame.columns)
     y = y if labels is None else y.astype(labels.dtype)
@@ -407,11 +411,13 @@ def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
 class _Cluster:
     """The partitions of a table, and the workers that hold them."""
 
-    def __init__(self, client: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, client: Any, X: Any, y: Any, sample_weight: Any, has_labels: bool = False
+    ) -> None:
         distributed: Any = importlib.import_module("distributed")
         if y is None:
             raise ValueError("y is missing: it must be a Dask collection with the partitions of X")
-        self._client = client
+        self._client, self._has_labels = client, has_labels
         self.target_names = _target_names(y)
         self.parts = self._parts(X, y, sample_weight)
         distributed.wait(self.parts)
@@ -431,10 +437,13 @@ class _Cluster:
         if joined is not None:
             n_targets = len(_series(y))
             parts = compute(_delayed_parts(joined, "X"))
-            return [submit(_split_part, i, p, n_targets, pure=False) for i, p in enumerate(parts)]
+            return [
+                submit(_split_part, i, self._has_labels, part, n_targets, pure=False)
+                for i, part in enumerate(parts)
+            ]
         collections = {"X": X, "y": y, "sample_weight": sample_weight}
         columns: list[Any] = [
-            compute(_delayed_parts(collection, name))
+            compute(_delayed_parts(_divided_as(X, collection), name))
             for name, collection in collections.items()
             if collection is not None
         ]
@@ -444,10 +453,8 @@ class _Cluster:
                 "they cannot be aligned, since they are not columns of one frame and have no "
                 "divisions: divide them in the same way, or take them from one frame"
             )
-        if sample_weight is None:
-            columns.append([None] * len(columns[0]))
         return [
-            submit(_new_part, i, *each, pure=False)
+            submit(_new_part, i, self._has_labels, *each, pure=False)
             for i, each in enumerate(zip(*columns, strict=True))
         ]
 
@@ -466,7 +473,7 @@ class _Cluster:
         place = {"workers": [worker], "allow_other_workers": True} if worker else {}
         return self._client.submit(function, *arguments, **place)
 
-    def summarize(self, listed: Array, has_labels: bool) -> tuple[TableSummary, Array | None]:
+    def summarize(self, listed: Array) -> tuple[TableSummary, Array | None]:
         """Return the summary of all partitions, and the labels of a classifier."""
         if not any(self.n_used):
             raise ValueError("X has no rows, or none of a positive weight: at least one is needed")
@@ -479,7 +486,7 @@ class _Cluster:
                 [int(starts[i]) for i in numbers],
                 self.names,
                 listed.tolist(),
-                has_labels,
+                self._has_labels,
                 *(self.parts[i] for i in numbers),
             )
             for worker, numbers in self.held.items()
@@ -577,6 +584,13 @@ def _joined(X: Any, y: Any, sample_weight: Any) -> Any:
     is_joined_by_index = any("Align" in type(each).__name__ for each in joined.expr.walk())
     has_divisions = all(each.known_divisions for each in (X, *others))
     return None if is_joined_by_index and not has_divisions else joined
+
+
+def _divided_as(X: Any, other: Any) -> Any:
+    """Return an array with the partitions of X, if both are arrays of the same known length."""
+    if not (hasattr(X, "rechunk") and hasattr(other, "rechunk")) or len(X.shape) == 0:
+        return other
+    return other.rechunk({0: X.chunks[0]}) if X.shape[0] == other.shape[0] else other
 
 
 def _target_names(y: Any) -> tuple[str, ...]:

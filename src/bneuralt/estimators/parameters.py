@@ -331,6 +331,9 @@ PARAMETERS: dict[str, Parameter] = {
         "such as {'shop': 'means'}; other columns are as with 'from_dtype'. Values in a single "
         "row have the mean of all rows, unless a column has 'all means'; with a number of rows in "
         "place of 'means', so have all values in fewer rows, which are then not in model files. "
+        "With 'from_dtype' and dicts, columns of whole numbers are categories where their values "
+        "predict the target and neighbouring values do not, with a CodeWarning; 'number' in a dict "
+        "forbids that, and 'category' confirms it. "
         "A column of text whose values are all dates is a date.",
     ),
     "class_weight": Parameter(

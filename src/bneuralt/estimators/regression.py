@@ -14,7 +14,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.classification import learns_in_parts
 from bneuralt.fitting.block_rows import scored
-from bneuralt.fitting.target import refuse_masked
+from bneuralt.fitting.target import numbers_in_texts, refuse_masked
 from bneuralt.model.intervals import Calibration
 from bneuralt.model.predict import interval, values
 
@@ -106,7 +106,7 @@ class Regressor(RegressorMixin, NeuralTreeEstimator):
         predicted, task = self._values(X), self._fitted().target
         assert task is not None
         check_consistent_length(predicted, y, sample_weight)
-        target = np.asarray(y, dtype=np.float64)
+        target = np.asarray(numbers_in_texts(y), dtype=np.float64)
         if task.n_columns == 1:
             target = column_or_1d(target)
         weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight)

@@ -22,6 +22,8 @@ from bneuralt.tables.columns import label_of
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.encoder import TableEncoder, categorical_mask
 from bneuralt.tables.mapped import TableFile
+from bneuralt.tables.number_texts import Notation
+from bneuralt.tables.targets import UnreadTarget, numbers_of_texts
 
 __all__ = [
     "BlockReading",
@@ -159,13 +161,13 @@ class BlockReading:
             weights = _Weights(sample_weight, _resident(table))
             try:
                 for block in read_ahead(self.table.blocks(weight_names)):
-                    target = _target_of(block, table)
+                    target = self.targets.read(_target_of(block, table), block)
                     weight = weights.of_block(block, weight_names, len(target))
                     if learns:
                         place, start = block.place, self.targets.n_rows
                         columns = block.columns(names)
                         self.summary.add(columns, target, weight, start, place, block.first_row)
-                    self.targets.add(target, weight, block)
+                    self.targets.add(target, weight)
                 break
             except TextAmongNumbers as change:  # read again, with the numbers as texts
                 texts.add(change.args[0])
@@ -277,8 +279,39 @@ class _Targets:
         self._codes: list[IntArray] = []
         self._n_columns = n_columns
         self._file = None if self._has_labels else TableFile(n_columns, np.float64, max_resident)
+        self._notation: Notation | None = None
 
-    def add(self, target: Array, weight: FloatArray, block: Block) -> None:
+    def read(self, target: Array, block: Block) -> Array:
+        """Return the targets of a block as labels or as finite numbers.
+
+        Raises
+        ------
+        TableError
+            They are no numbers, and numbers are predicted.
+        """
+        if self._file is None:
+            return target
+        try:
+            is_text = self._n_columns == 1 and target.dtype.kind == "O"
+            found = numbers_of_texts(target, self._notation) if is_text else None
+            if found is not None:
+                target, self._notation = found
+            numbers = target.astype(np.float64)
+            if not np.isfinite(numbers).all():
+                raise ValueError("it has infinite numbers")
+        except UnreadTarget as error:
+            text, row = error.args
+            raise TableError(
+                f"{block.place}: the target has {text!r} in row {block.first_row + row + 1}, which "
+                "is no number as in the rows before; correct it."
+            ) from None
+        except (TypeError, ValueError) as error:
+            raise TableError(
+                f"{block.place}: the target must be numbers for a regressor: {error}"
+            ) from None
+        return numbers
+
+    def add(self, target: Array, weight: FloatArray) -> None:
         """Take the targets and the weights of the next rows."""
         self.n_rows += len(target)
         if self.n_rows >= 2**31:
@@ -293,15 +326,7 @@ class _Targets:
             before = np.pad(self._weights, (0, len(self._labels) - self._weights.size))
             self._weights = before + np.bincount(self._codes[-1], weight, len(before))
             return
-        try:
-            numbers = target.astype(np.float64)
-            if not np.isfinite(numbers).all():
-                raise ValueError("it has infinite numbers")
-        except (TypeError, ValueError) as error:
-            raise TableError(
-                f"{block.place}: the target must be numbers for a regressor: {error}"
-            ) from None
-        self._file.append(numbers.reshape(len(numbers), -1))
+        self._file.append(target.reshape(len(target), -1))
 
     def _all_labels(self) -> Array:
         """Return the different labels, as an array of the type that the column has."""

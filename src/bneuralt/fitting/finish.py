@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import FloatArray
-from bneuralt.arrays import NotFiniteError
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.explaining.reference_rows import reference_rows
-from bneuralt.fitting.code_columns import warn_of_codes
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.train import TreeFit
@@ -132,10 +130,7 @@ def finished(problem: Problem, model: Model) -> Model:
     """Return a model with what is measured after training: residuals and importances."""
     if problem.calibration is not None:
         model = replace(model, calibration=_calibration(problem, model, problem.calibration))
-    model = with_importances(model, problem.rows)
-    if model.importances is not None:
-        warn_of_codes(model, problem.rows)
-    return model
+    return with_importances(model, problem.rows)
 
 
 def _calibration(problem: Problem, model: Model, rows: Rows) -> Calibration:
@@ -169,12 +164,6 @@ def with_importances(model: Model, rows: Rows) -> Model:
         importances = mean_contributions(raw, inputs, sample.weight)
     except OutputOverflow:  # the weights have diverged
         return replace(model, importances=None, reference=None)
-    except NotFiniteError as error:
-        value, column = inputs[error.row, error.column], int(raw.column_of_input[error.column])
-        raise ValueError(
-            f"{raw.encoder.place(column)} has the value {value:g}, which is too large for float32: "
-            "divide the column by a number, or use dtype='float64'"
-        ) from None
     reference = reference_rows(raw, inputs, sample.weight, importances)
     return replace(model, importances=importances, reference=reference)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._sklearn import check_monotonic_cst
-from bneuralt._typing import Array
+from bneuralt._typing import Array, FloatArray
 from bneuralt.fitting.block_rows import (
     BlockReading,
     encoded_blocks,
@@ -24,7 +24,7 @@ from bneuralt.fitting.options import Options
 from bneuralt.fitting.outliers import warn_of_outliers
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import hold_out_for_calibration
-from bneuralt.fitting.target import names_of_target, read_target
+from bneuralt.fitting.target import names_of_target, numbers_in_texts, read_target
 from bneuralt.fitting.value_means import cross_fitted, with_codes
 from bneuralt.fitting.weights import RowWeights, class_weights, read_weights
 from bneuralt.model import Model
@@ -35,7 +35,14 @@ from bneuralt.model.scaling import Scaling, learn_scaling
 from bneuralt.model.tasks import Classes, Labels, Task, regression_task
 from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.block_table import BlockTable
-from bneuralt.tables.encoder import TableEncoder, are_numbers, learn_encoder, plain_encoder
+from bneuralt.tables.codes import CodeEvidence, find_codes
+from bneuralt.tables.encoder import (
+    TableEncoder,
+    are_numbers,
+    category_forms,
+    learn_encoder,
+    plain_encoder,
+)
 from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import Loss, check_loss
 from bneuralt.tree.interactions import InteractionSets
@@ -152,6 +159,7 @@ def read_problem(
         is not decided by the first ones.
     """
     problem = _read(options, X, y, sample_weight, before, classes, in_parts)
+    _refuse_large_constants(problem)
     problem = replace(problem, fingerprints=fingerprints_of(problem.rows))
     if not (in_parts and before is not None):  # else the means are of other rows
         problem = _with_means(problem)
@@ -163,6 +171,19 @@ def read_problem(
         return replace(problem, scaling=before.scaling, target_scaling=before.target_scaling)
     # Columns that are constant in the first rows of a table in parts may vary in later ones.
     return problem.scaled(constant=1.0 if in_parts else 0.0)
+
+
+def _refuse_large_constants(problem: Problem) -> None:
+    """Raise an error if a column is constant, so that scaling cannot make it small, and large."""
+    encoder = problem.encoder
+    for j, ends in enumerate(encoder.ranges or ()):
+        if ends is None or isinstance(ends[0], str) or ends[0] != ends[1]:
+            continue
+        if problem.options.dtype == "float32" and abs(ends[0]) > float(np.finfo(np.float32).max):
+            raise ValueError(
+                f"{encoder.place(j)} has the value {ends[0]:g}, which is too large for float32: "
+                "divide the column by a number, or use dtype='float64'"
+            )
 
 
 def problem_of(
@@ -254,10 +275,11 @@ def _learn_columns(
     """Decide how columns become inputs, and return the rows of these."""
     bending = bending_of(options, table, int(weights.counts.sum()))
     sentinels = _sentinels(options, columns, bending)
+    codes = None if in_parts else _codes(options, table, columns, target, weights.counts, bending)
     if are_numbers(
         table, options.categorical_features, columns.names, options.identifiers
     ) and not (
-        isinstance(sentinels, Mapping) and sentinels
+        codes or (isinstance(sentinels, Mapping) and sentinels)
     ):  # needs the statistics of the rows only
         rows = canonical_rows(training_inputs(table, columns, None), target, weights)
         if not (isinstance(sentinels, str) and rows.has_sentinels):
@@ -273,6 +295,7 @@ def _learn_columns(
         sentinels,
         weights.counts,
         options.identifiers,
+        codes,
     )
     encoder = with_codes(encoder, task)
     return encoder, canonical_rows(training_inputs(table, columns, encoder), target, weights)
@@ -321,6 +344,26 @@ def _sentinels(options: Options, columns: Columns, bending: Bending) -> Any:
                 f"sentinels[{column!r}]={numbers!r:.50} must be a number or several numbers"
             ) from None
     return found
+
+
+def _codes(
+    options: Options,
+    table: Any,
+    columns: Columns,
+    target: Array,
+    counts: FloatArray,
+    bending: Bending,
+) -> dict[int, CodeEvidence]:
+    """Return the columns of numbers that are codes; none if the user lists the categories."""
+    listed, n_columns = options.categorical_features, columns.n_columns
+    if not (bending.is_limited and isinstance(listed, (str, Mapping))):
+        return {}
+    is_dict = isinstance(listed, Mapping)
+    known = set(category_forms(listed, n_columns, columns.names) if is_dict else ())
+    if options.monotonic_cst is not None:
+        signs = np.ravel(check_monotonic_cst(columns.stand_in(), options.monotonic_cst))
+        known |= set(np.flatnonzero(signs).tolist())
+    return find_codes(table, counts, target, known)
 
 
 def _read_blocks(
@@ -382,16 +425,20 @@ def learn_from_sample(
     )
     task, loss = _learn_task(options, y, labels)
     bending = bending_of(options, cells, n_rows)
+    target = task.encode(y, weights.weight)
+    # Rows of a sample stand for others, but each of them is evidence once.
+    counts = weights.counts * min(1.0, len(y) / n_rows)
     encoder = learn_encoder(
         cells,
         weights.weight,
         options.categorical_features,
         columns.names,
-        task.encode(y, weights.weight),
+        target,
         bending,
         _sentinels(options, columns, bending),
         weights.counts,
         options.identifiers,
+        _codes(options, cells, columns, target, counts, bending),
     )
     return columns, with_codes(encoder, task), task, loss
 
@@ -523,6 +570,7 @@ def _read_validation(problem: Problem, X_val: Any, y_val: Any) -> Rows:
         whole = whole_table(X_val)
         if whole is None:
             y = target_of_blocks(X_val)
+            y = y if options.is_classifier else numbers_in_texts(y)
             weight = np.ones(len(y))
             inputs = encoded_blocks(encoder, in_order(problem.columns, X_val))
             target = task.encode(y, weight, "y_val")

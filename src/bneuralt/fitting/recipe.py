@@ -119,10 +119,15 @@ def resolve(problem: Problem, rows: Rows | None = None) -> Recipe:
         reasons["categorical_features"] = "set"
     if isinstance(categories, (str, Mapping)):  # what a list leaves open is found again
         named = categories if isinstance(categories, Mapping) else {}
-        found = [j if names is None else names[j] for j in problem.encoder.with_means]
-        if found := [column for column in found if column not in named]:
-            categories = {**named, **dict.fromkeys(found, "means")}
-            reasons["categorical_features"] = "rows: many values"
+        forms: dict[Any, str] = dict.fromkeys(problem.encoder.codes, "values")
+        forms |= dict.fromkeys(problem.encoder.with_means, "means")
+        found = {j if names is None else names[j]: form for j, form in sorted(forms.items())}
+        found = {c: form for c, form in found.items() if named.get(c) in (None, "category")}
+        if found:
+            categories = {**named, **found}
+            words = {"values": "codes", "means": "many values"}
+            shown_words = [word for form, word in words.items() if form in found.values()]
+            reasons["categorical_features"] = f"rows: {', '.join(shown_words)}"
     learnt = {"sentinels": sentinels, "categorical_features": categories}
     return _completed(problem, automatic, {**reasons}, learnt)
 

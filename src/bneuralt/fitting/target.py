@@ -11,9 +11,12 @@ from sklearn.utils.validation import check_consistent_length
 from bneuralt._sklearn import check_y
 from bneuralt._typing import Array
 from bneuralt.tables import frames
+from bneuralt.tables.number_texts import PLAIN
 from bneuralt.tables.reader import Cells
+from bneuralt.tables.targets import numbers_of_texts
+from bneuralt.warnings import TextValuesWarning, warn_user
 
-__all__ = ["names_of_target", "read_target", "refuse_masked"]
+__all__ = ["names_of_target", "numbers_in_texts", "read_target", "refuse_masked"]
 
 #: The core counts outputs in 32 bits.
 MAX_TARGETS = 2**31 - 1
@@ -72,13 +75,14 @@ def read_target(
     refuse_masked(y, name)
     numeric = not is_classifier
     is_plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf"
+    y = numbers_in_texts(y, name, warns=True) if numeric and not is_plain else y
     target = y
     try:
         if not is_plain:  # else scikit-learn would change nothing
             target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
             target = target.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         _refuse_missing(y, name)
         if numeric and "could not convert string" in str(error):
             raise ValueError(
@@ -98,6 +102,23 @@ def read_target(
     check_consistent_length(table, target)
     checked: Array = target
     return checked
+
+
+def numbers_in_texts(y: Any, name: str = "y", *, warns: bool = False) -> Any:
+    """Return a target of texts such as "3,221.11 EUR" as numbers, and any other as it is."""
+    is_list = isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], str)
+    values = np.asarray(y) if is_list or getattr(y, "ndim", 0) == 1 else np.empty(0)
+    if values.dtype.kind not in "OU" or not any(isinstance(v, str) for v in values.tolist()):
+        return y
+    found = numbers_of_texts(values)
+    if found is None:
+        return y
+    if warns and found[1] != PLAIN:
+        warn_user(
+            f"texts are read as numbers: {name} ({str(values[0])!r:.40} is {found[0][0]:g}).",
+            TextValuesWarning,
+        )
+    return found[0]
 
 
 def refuse_masked(values: Any, name: str) -> None:
@@ -128,7 +149,7 @@ def _refuse_missing(y: Any, name: str) -> None:
 def _is_missing(value: Any) -> bool:
     try:
         return value is None or (not isinstance(value, np.ndarray) and bool(value != value))
-    except TypeError:  # pandas.NA
+    except (TypeError, ArithmeticError):  # pandas.NA, and the sNaN of decimal
         return True
 
 

@@ -115,12 +115,6 @@ class Task:
         """
         raise NotImplementedError
 
-    def row_errors(
-        self, predictions: FloatArray, target: Array
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """Return the errors of each row, and what it should be; None for quantiles."""
-        raise NotImplementedError
-
     def score(self, predictions: FloatArray, target: Array, weight: FloatArray) -> float:
         """Return the score of predictions for encoded targets."""
         unit = self.error_unit(target, weight)
@@ -222,11 +216,6 @@ class Classes(Task):
         """Return 1 for each row that is classified right."""
         return np.asarray(predictions.argmax(axis=1) == target, dtype=np.float64)
 
-    def row_errors(self, predictions: FloatArray, target: Array) -> tuple[FloatArray, FloatArray]:
-        """Return errors of the probability of each class, and what it should be."""
-        wanted = np.eye(self.n_outputs)[target]
-        return predictions - wanted, wanted
-
 
 @dataclass(frozen=True, eq=False)
 class Labels(Task):
@@ -301,10 +290,6 @@ class Labels(Task):
         """Return the fraction of right labels of each row."""
         right: FloatArray = np.mean((predictions > 0.5) == (target > 0.5), axis=1)
         return right
-
-    def row_errors(self, predictions: FloatArray, target: Array) -> tuple[FloatArray, FloatArray]:
-        """Return errors of the probability of each label, and what it should be."""
-        return predictions - target, target
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,13 +368,6 @@ class Numbers(Task):
         scores: FloatArray = 1.0 - cost / unit
         return scores
 
-    def row_errors(
-        self, predictions: FloatArray, target: Array
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """Return prediction minus target, and the target."""
-        columns = target.reshape(len(target), -1)
-        return predictions - columns, columns
-
     def score(self, predictions: FloatArray, target: Array, weight: FloatArray) -> float:
         """Return r2, the mean over the columns of the target."""
         return float(r2_score(target, predictions, sample_weight=weight))
@@ -449,10 +427,6 @@ class Quantiles(Numbers):
         """Return 1 minus the pinball loss in its unit."""
         scores: FloatArray = 1.0 - pinball(target, predictions, self.quantiles).mean(axis=1) / unit
         return scores
-
-    def row_errors(self, predictions: FloatArray, target: Array) -> None:
-        """Return None: a quantile has no error in each row."""
-        return None
 
     def score(self, predictions: FloatArray, target: Array, weight: FloatArray) -> float:
         """Return the explained fraction of the pinball loss."""

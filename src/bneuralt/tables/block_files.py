@@ -67,7 +67,7 @@ MAX_EXPANSION = 400
 
 #: What readers of damaged files raise; the errors of Arrow are subclasses.
 DAMAGED = (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, SyntaxError,
-           zlib.error, lzma.LZMAError, zipfile.BadZipFile)  # fmt: skip
+           NotImplementedError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)  # fmt: skip
 
 _EXTRA = 'run pip install "bneuralt[files]", or save the table as CSV.'
 
@@ -258,7 +258,7 @@ def open_file(
         It is damaged, or of a format that cannot be read.
     """
     content = Content(path, data)
-    if not content.beginning:
+    if not content.beginning.strip() and len(content.beginning) < BEGINNING:
         return None
     with naming(path, content.program):
         opened = (

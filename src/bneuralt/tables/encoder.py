@@ -19,6 +19,7 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large, new_table
 from bneuralt.lines import IDENTITY, InputLines
 from bneuralt.tables.bends import STRAIGHT, Bending
+from bneuralt.tables.codes import CodeEvidence
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import (
     KINDS,
@@ -65,9 +66,10 @@ __all__ = [
 
 _SIDES: tuple[Any, Any] = ("left", "right")
 
-#: Inputs of a category: means of the target in the rows of a value (all: also of values in a single
-#: row), or an input for each frequent value.
-CATEGORY_FORMS = ("means", "all means", "values")
+#: What a dict says of a column: a number, a category, or a category with certain inputs: means of
+#: the target in the rows of a value (all: also of values in a single row), or an input for each
+#: frequent value.
+COLUMN_FORMS = ("number", "category", "means", "all means", "values")
 
 #: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
@@ -89,11 +91,14 @@ class TableEncoder:
         Smallest and largest value of each column in training: numbers, dates as text, and None
         for categories and columns without values. None if they are not known. Encoding does not
         depend on them.
+    codes : tuple of int
+        Columns of numbers that were found to be codes; not stored.
     """
 
     features: tuple[Feature, ...]
     names: tuple[str, ...] | None = None
     ranges: tuple[Range | None, ...] | None = field(default=None, compare=False)
+    codes: tuple[int, ...] = field(default=(), compare=False)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -576,7 +581,8 @@ def categorical_mask(
     if categorical_features is None or isinstance(categorical_features, str):
         return mask
     if isinstance(categorical_features, Mapping):
-        mask[list(category_forms(categorical_features, n_columns, names))] = True
+        forms = category_forms(categorical_features, n_columns, names)
+        mask[[j for j, form in forms.items() if form != "number"]] = True
         return mask
     listed = np.asarray(categorical_features)
     if listed.size == 0:
@@ -607,7 +613,7 @@ def categorical_mask(
 def category_forms(
     categorical_features: Any, n_columns: int, names: Collection[str] | None
 ) -> dict[int, str | int]:
-    """Return what a dict says of categories, by the position of the column.
+    """Return what a dict says of columns, by their positions.
 
     Examples
     --------
@@ -619,10 +625,10 @@ def category_forms(
     forms: dict[int, str | int] = {}
     for column, form in categorical_features.items():
         is_count = isinstance(form, (int, np.integer)) and not isinstance(form, bool) and form > 0
-        if not is_count and form not in CATEGORY_FORMS:
+        if not is_count and form not in COLUMN_FORMS:
             raise ValueError(
                 f"categorical_features[{column!r:.50}]={form!r:.50} must be "
-                f"one of {', '.join(map(repr, CATEGORY_FORMS))}, or a number of rows"
+                f"one of {', '.join(map(repr, COLUMN_FORMS))}, or a number of rows"
             )
         mask = categorical_mask([column], n_columns, names)
         forms[int(np.argmax(mask))] = form
@@ -639,6 +645,7 @@ def learn_encoder(
     sentinels: str | Mapping[int, tuple[float, ...]] | None = None,
     counts: FloatArray | None = None,
     identifiers: Any = "drop",
+    codes: Mapping[int, CodeEvidence] | None = None,
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
@@ -668,6 +675,8 @@ def learn_encoder(
         weights.
     identifiers : {"drop", "keep"}, or a list of names or indices
         Whether columns that identify rows are not used, or which columns these are.
+    codes : dict, optional
+        Columns of numbers that are categories, since the rows say so; see `find_codes`.
 
     Examples
     --------
@@ -681,10 +690,10 @@ def learn_encoder(
     """
     weight = np.ones(X.shape[0]) if weight is None else weight
     X = X.tocsc() if issparse(X) else X
-    if are_numbers(X, categorical_features, names, identifiers) and not sentinels:
+    if are_numbers(X, categorical_features, names, identifiers) and not (sentinels or codes):
         return plain_encoder(_moments(X, weight), names).bent(X, weight, bending)
     learning = _Learning(
-        X,
+        dense(X),
         weight,
         weight if counts is None else counts,
         categorical_features,
@@ -693,6 +702,7 @@ def learn_encoder(
         bending,
         sentinels,
         identifiers,
+        codes or {},
     )
     if learning.encoder.n_inputs == 0 and not (
         isinstance(identifiers, str) and identifiers == "keep"
@@ -717,6 +727,7 @@ class _Learning:
     bending: Bending
     sentinels: str | Mapping[int, tuple[float, ...]] | None
     identifiers: Any
+    codes: Mapping[int, CodeEvidence]
 
     @property
     def known(self) -> Mapping[int, tuple[float, ...]]:
@@ -756,6 +767,7 @@ class _Learning:
         features: list[Any] = [None] * n_columns
         ranges: list[Range | None] = [None] * n_columns
         listed = categorical_mask(self.categorical_features, n_columns, self.names)
+        listed = listed | np.isin(np.arange(n_columns), list(self.codes))
         block = _number_block(self.X) if KINDS[0] is NumberFeature else None
         if block is not None:
             for j, feature, limits in self._plain_numbers(*block, listed):
@@ -766,11 +778,15 @@ class _Learning:
             from_dtype = column.is_category and isinstance(
                 self.categorical_features, (str, Mapping)
             )
+            from_dtype = from_dtype and self.forms.get(j) != "number"
             if (is_category := from_dtype or bool(listed[j])) != column.is_category:
                 column = replace(column, is_category=is_category)
             features[j], ranges[j] = self._learn(j, column)
         return TableEncoder(
-            tuple(features), None if self.names is None else tuple(self.names), tuple(ranges)
+            tuple(features),
+            None if self.names is None else tuple(self.names),
+            tuple(ranges),
+            tuple(self.codes),
         )
 
     def _plain_numbers(
@@ -836,6 +852,12 @@ class _Learning:
                 f"{place} has text, such as {column.texts[0]!r:.50}, and "
                 "categorical_features=None allows none: use 'from_dtype'"
             )
+        if self.forms.get(j) == "number" and feature.kind != "number":
+            raise ValueError(
+                f"categorical_features has 'number' for {place}, which is a {feature.kind}"
+            )
+        if j in self.codes:
+            self.notes.add("codes", place, self.codes[j].described)
         for kind, text in feature.notes(original, weight):
             self.notes.add(kind, place, text)
         if feature.kind == "category" and not original.is_category:
@@ -847,7 +869,7 @@ class _Learning:
         wanted = self.forms.get(j)
         if not isinstance(feature, CategoryFeature) or wanted == "values":
             return feature
-        if wanted is None:
+        if wanted in (None, "category", "number"):
             found = None
             if self.target is not None:
                 found = MeansFeature.by_rule(feature, column, self.row_counts)

@@ -17,6 +17,7 @@ from bneuralt.tables.columns import Frame
 from bneuralt.tables.csv_files import TableError, near, quoted
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.file_table import FileTable
+from bneuralt.tables.kinds import decimal_point, notation_of
 from bneuralt.tables.number_texts import Notation
 from bneuralt.tables.targets import TargetKind, UnreadTarget, learn_target
 
@@ -121,7 +122,11 @@ class TableLayout:
         j = self._find_target(table)
         if j is None or table.column(j).is_missing.all():
             return None
-        return _read(TargetKind(self.task, self.whole_numbers, self.target_notation), table, j)
+        column, notation = table.column(j), self.target_notation
+        if self.task == "regression" and notation is None and column.kind == "text":
+            weight = np.ones(len(column))
+            notation = notation_of(column, weight, decimal_point([column], weight))
+        return _read(TargetKind(self.task, self.whole_numbers, notation), table, j)
 
     def rows_with_gaps(self, table: FileTable) -> Array:
         """Return for each row whether a feature is missing."""

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import Array
-from bneuralt.tables.columns import Column, label_of
+from bneuralt._typing import Array, FloatArray
+from bneuralt.tables.columns import Column, label_of, read_objects
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.kinds import decimal_point, notation_of
 from bneuralt.tables.number_texts import PLAIN, Notation
 
-__all__ = ["MAX_INTEGER_CLASSES", "TargetKind", "learn_target", "natural_target"]
+__all__ = [
+    "MAX_INTEGER_CLASSES",
+    "TargetKind",
+    "UnreadTarget",
+    "learn_target",
+    "natural_target",
+    "numbers_of_texts",
+]
 
 #: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
@@ -71,6 +78,40 @@ def _numbers(column: Column, notation: Notation) -> Array:
         if (text.values == code).any():
             raise UnreadTarget(text.texts[code], int(np.argmax(text.values == code)))
     return np.append(numbers, np.nan)[text.values]
+
+
+def numbers_of_texts(
+    values: Array, notation: Notation | None = None
+) -> tuple[FloatArray, Notation] | None:
+    """Return numbers in texts such as "3,221.11 EUR", and how they are written.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+    notation : Notation, optional
+        How earlier values were written; by default that is found out.
+
+    Returns
+    -------
+    (array, Notation) or None
+        None if the values are no texts of numbers in one notation.
+
+    Raises
+    ------
+    UnreadTarget
+        A text is no number in the notation of the earlier values.
+
+    Examples
+    --------
+    >>> numbers_of_texts(np.array(["3,221.11 EUR", "12 EUR"]))[0].tolist()
+    [3221.11, 12.0]
+    """
+    column = read_objects(values.tolist(), "the target")
+    weight = np.ones(len(column))
+    if column.kind != "text":
+        return None
+    notation = notation or notation_of(column, weight, decimal_point([column], weight))
+    return None if notation is None else (_numbers(column, notation), notation)
 
 
 def learn_target(column: Column, name: str, task: str = "auto") -> tuple[TargetKind, str]:

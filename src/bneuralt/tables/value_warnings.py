@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bneuralt.warnings import (
+    CodeWarning,
     IdentifierWarning,
     MissingValuesWarning,
     RareValuesWarning,
@@ -18,6 +19,7 @@ from bneuralt.warnings import (
 __all__ = [
     "COLUMN_WARNINGS",
     "LEARNING_NOTES",
+    "CodeWarning",
     "IdentifierWarning",
     "LearningNotes",
     "MissingValuesWarning",
@@ -52,6 +54,12 @@ LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
         TextValuesWarning,
         "numbers and texts are read as categories",
         "To confirm that, name the column in categorical_features.",
+    ),
+    "codes": (
+        CodeWarning,
+        "whole numbers are read as codes, whose order means nothing",
+        "To confirm that, name the column in categorical_features; if they are numbers, set "
+        "categorical_features={column: 'number'}.",
     ),
     "pooled": (
         RareValuesWarning,

@@ -14,15 +14,7 @@ from bneuralt_paper.ledger.evidence import Evidence, NotTested
 
 __all__ = ["KINDS", "VERDICTS", "Claim", "Entry", "check_claims", "read_claims"]
 
-#: Kinds of entries, and what each of them is called in the plural.
-KINDS = {
-    "algorithm": "Algorithms",
-    "equation": "Equations",
-    "table": "Tables",
-    "figure": "Figures",
-    "sentence": "Statements",
-    "misprint": "Misprints",
-}
+KINDS = ("algorithm", "equation", "table", "figure", "sentence", "misprint")
 VERDICTS = ("reproduced", "differs", "cannot be tested")
 
 

@@ -61,8 +61,7 @@ def table4(results: ImageResults | None = None) -> ReportTable:
         "rows, for the classification trees results from the literature. Ours: the lowest error "
         "after any epoch, and the error after the last epoch, which is honest. "
         "d: depth, m: printed maximum of children, p: leaf probability, r: learning rate. Seconds "
-        "are processor time of one run on one thread; of the modern recipe up to 24,000 weights, "
-        "elapsed time on a busy machine. ± is the standard deviation over seeds."
+        "are processor time of one run on one thread. ± is the standard deviation over seeds."
     ]
     return _table("table4_mnist", "Table 4: MNIST", [*quoted, *measured], tuple(notes))
 

@@ -82,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="treat a column of numbers as categories; repeatable",
     )
     parser.add_argument(
+        "--numeric",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="treat a column of whole numbers as numbers, also if they look like codes; repeatable",
+    )
+    parser.add_argument(
         "--max-categories",
         type=int,
         default=None,
@@ -196,8 +203,11 @@ def run(args: argparse.Namespace) -> None:
         n_jobs=args.jobs,
         verbose=args.verbose,
     )
-    categorical = [table.names[table.position(column)] for column in args.categorical]
-    set_columns(model, categorical, args.keep_ids)
+    categorical, numeric = (
+        [table.names[table.position(column)] for column in listed]
+        for listed in (args.categorical, args.numeric)
+    )
+    set_columns(model, categorical, numeric, args.keep_ids)
     check_single_prediction(model)
     parts = split_table(X, y, layout.task, layout.target, args.data, args.test_fraction, args.seed)
     with StatusLine(args.verbose) as status:
