@@ -185,11 +185,11 @@ def _trials() -> dict[str, Any]:
 def _references() -> dict[str, Any]:
     """Return the numbers of reference rows, and other constants of pages."""
     return {
-        "most": reference_rows.MOST_REFERENCES,
-        "most_numbers": reference_rows.MOST_NUMBERS,
-        "fewest_rows": reference_rows.FEWEST_ROWS,
+        "most": reference_rows.MAX_REFERENCES,
+        "most_numbers": reference_rows.MAX_NUMBERS,
+        "fewest_rows": reference_rows.MIN_ROWS,
         "rounding": reference_rows.ROUNDING,
-        "most_rows": importances.MOST_ROWS,
+        "most_rows": importances.MAX_ROWS,
         "rounding_of_names": bends.ROUNDING,
         "outdated_by_edits": list(page_data.OUTDATED_BY_EDITS),
     }

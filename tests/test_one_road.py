@@ -191,20 +191,6 @@ def test_a_target_of_another_unit_is_named(tmp_path):
         BNeuralTRegressor().fit(blocks)
 
 
-def test_texts_that_begin_in_the_last_block_are_categories_as_in_memory():
-    parts = [pd.DataFrame({"a": np.arange(30) % 4, "y": np.arange(30.0)}) for _ in range(3)]
-    parts[2] = parts[2].assign(a="x")
-    whole = open_table(parts, "y")
-    blocks = replace(whole, max_memory=2_000)
-    assert blocks.whole() is None
-    encoders = []
-    for table in (whole, blocks):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            encoders.append(BNeuralTRegressor(random_state=0, **messy.FAST).fit(table).encoder_)
-    assert encoders[0] == encoders[1] and encoders[0].features[0].kind == "category"
-
-
 def test_an_empty_file_of_json_lines_has_no_rows(tmp_path):
     (tmp_path / "0.jsonl").write_text('{"a": 1, "y": 2}\n' * 3)
     (tmp_path / "1.jsonl").write_text("\n")

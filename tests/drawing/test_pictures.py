@@ -178,6 +178,19 @@ def test_outputs_are_named_as_they_are_before_the_link(link, name):
     assert TreeView.of(replace(model, link=link)).output_names == (name,)
 
 
+def test_readable_trees_of_two_classes_are_one_sum():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["size", "age"])
+    y = np.where(X["size"] + rng.normal(size=200) > 0, "yes", "no")
+    model = BNeuralTClassifier(n_weights="readable", random_state=0).fit(X, y)
+    svg = tree_svg(model)
+    assert "log-odds of yes" in svg and "highest score" not in svg
+    assert "odds of b" in tree_svg(model, output_names=["a", "b"])
+    assert "highest score" in tree_svg(model, example=X.iloc[0])
+    model.set_params(n_weights=20).fit(X, y)
+    assert "highest score" in tree_svg(model)
+
+
 def test_models_from_files_know_about_how_much_features_vary(iris, tmp_path):
     iris[2].save(tmp_path / "iris.json")
     fitted, loaded = TreeView.of(iris[2]), TreeView.of(load_model(tmp_path / "iris.json"))

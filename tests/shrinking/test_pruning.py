@@ -47,12 +47,12 @@ def test_a_size_that_cannot_be_reached_gives_the_smallest_tree(tree):
 
 def test_all_rows_count_unless_they_are_many(tree, monkeypatch):
     sizes = [tree.n_parameters - 4]
-    monkeypatch.setattr(pruning, "MOST_ROWS", len(X))
+    monkeypatch.setattr(pruning, "MAX_ROWS", len(X))
     (of_all,) = pruned(tree, X, WEIGHT, sizes)
-    monkeypatch.setattr(pruning, "MOST_ROWS", 3 * len(X))
+    monkeypatch.setattr(pruning, "MAX_ROWS", 3 * len(X))
     (as_well,) = pruned(tree, X, WEIGHT, sizes)
     np.testing.assert_array_equal(of_all.parameters, as_well.parameters)
-    monkeypatch.setattr(pruning, "MOST_ROWS", 20)
+    monkeypatch.setattr(pruning, "MAX_ROWS", 20)
     (of_some,) = pruned(tree, X, WEIGHT, sizes)
     sample = np.linspace(0, len(X) - 1, 20).astype(int)
     (expected,) = pruned(tree, X[sample], WEIGHT[sample], sizes)

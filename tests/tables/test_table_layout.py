@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -291,7 +290,7 @@ def test_columns_after_the_target_move_up_where_it_is_missing():
 def test_an_encoding_does_not_change():
     layout = learn_layout(people("1,f,a\n2,m,b\n"), "target")
     for value in (layout, layout.columns[0]):
-        with pytest.raises(FrozenInstanceError):
+        with pytest.raises(AttributeError):
             value.name = "other"
 
 

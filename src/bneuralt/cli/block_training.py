@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,17 +11,10 @@ import numpy as np
 
 from bneuralt._typing import Array
 from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
-from bneuralt.cli.model_fitting import (
-    SplitTable,
-    check_single_prediction,
-    fit_and_score,
-    make_model,
-    set_columns,
-)
+from bneuralt.cli.model_fitting import SplitTable, train_and_report
 from bneuralt.cli.outputs import StatusLine, count
-from bneuralt.cli.summary import train_report
 from bneuralt.cli.table_options import max_bytes
-from bneuralt.cli.trained_models import check_model_output, save_trained_model
+from bneuralt.cli.trained_models import check_model_output
 from bneuralt.fitting.target import numbers_in_texts
 from bneuralt.tables.block_learning import joined
 from bneuralt.tables.block_sources import Block, FileSource
@@ -83,31 +75,15 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: 
         status("reading the target")
         look = _FirstLook(table, args.seed)
         task = look.task() if args.task == "auto" else args.task
-        model = make_model(
-            task,
-            settings,
-            forest=args.forest,
-            seed=args.seed,
-            n_jobs=args.jobs,
-            verbose=args.verbose,
-        )
-        check_single_prediction(model)
-        set_columns(model, categorical, numeric, args.keep_ids)
         share = min(args.test_fraction, MOST_HELD_OUT / look.n_rows)
         train = table.split(share, args.seed)[0] if share else table
         is_number = task == "regression"
         sample = look.rows(share, False, is_number)
         held_out = look.rows(share, True, is_number) if share else None
         labels = None if is_number else dict(sorted(look.labels.items()))
-        parts = SplitTable(task, target, train, None, sample, held_out, look.n_rows, labels)
-        report = fit_and_score(
-            model, parts, folds=0, seed=args.seed, has_settings=bool(settings), status=status
-        )
-    report["data"] = {"file": args.data, **report["data"]}
-    report["model"]["file"] = args.out
-    scores = report["held_out"]["scores"] if report["held_out"] else None
-    save_trained_model(model, args.out, {"held_out_scores": scores})
-    print(json.dumps(report, indent=2) if args.json else train_report(report))
+    parts = SplitTable(task, target, train, None, sample, held_out, look.n_rows, labels)
+    named = categorical, numeric
+    train_and_report(args, settings, parts, named, data={"file": args.data}, extra={})
 
 
 def _name(column: str, names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.cli.csv_cells import csv_lines
+from bneuralt.cli.csv_cells import csv_lines, shares_of_classes
 from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, USAGE, CommandError
 from bneuralt.cli.outputs import StatusLine, count
 from bneuralt.cli.table_options import csv_options, max_bytes, open_files
@@ -218,9 +218,7 @@ def _predictions(model: NeuralTreeEstimator, block: Block, has_shares: bool) -> 
     frame = block.columns(_needed(model)).completed(names_of(model) or ())
     columns = {"prediction": model.predict(frame)}
     if has_shares:
-        shares = model.predict_proba(frame)
-        titles = [f"p({label})" for label in model.classes_]
-        columns |= dict(zip(titles, shares.T, strict=True))
+        columns |= shares_of_classes(model, model.predict_proba(frame))
     return columns
 
 

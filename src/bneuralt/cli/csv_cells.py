@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["as_cell", "csv_lines"]
+__all__ = ["as_cell", "csv_lines", "shares_of_classes"]
 
 _LINE_END = "\r\n"  # csv.writer quotes cells that contain a character of it
 
@@ -42,6 +42,12 @@ def csv_lines(rows: Iterable[Sequence[Any]], raw: bool = False) -> str:
     for row in rows:
         writer.writerow(row if raw else [as_cell(cell) for cell in row])
     return out.getvalue()
+
+
+def shares_of_classes(model: Any, probabilities: Any) -> dict[str, Any]:
+    """Return the probabilities of each class, by the title of their column."""
+    titles = [f"p({label})" for label in model.classes_]
+    return dict(zip(titles, probabilities.T, strict=True))
 
 
 def as_cell(label: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
+import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,8 +17,9 @@ from bneuralt import __version__
 from bneuralt._typing import Array
 from bneuralt.cli import evaluation
 from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
-from bneuralt.cli.outputs import count
-from bneuralt.cli.trained_models import trees_of
+from bneuralt.cli.outputs import StatusLine, count
+from bneuralt.cli.summary import train_report
+from bneuralt.cli.trained_models import save_trained_model, trees_of
 from bneuralt.estimators import (
     BNeuralForestClassifier,
     BNeuralForestRegressor,
@@ -36,12 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SplitTable",
-    "check_categories",
-    "check_single_prediction",
     "fit_and_score",
     "make_model",
-    "set_columns",
     "split_table",
+    "train_and_report",
 ]
 
 _ESTIMATORS: dict[tuple[str, bool], Any] = {
@@ -216,6 +217,52 @@ def split_table(
     held_out = (X.take(test), y[test]) if len(test) else None
     counts = _class_counts(y) if task == "classification" else None
     return SplitTable(task, target, *rows, rows, held_out, len(y), counts)
+
+
+def train_and_report(
+    args: argparse.Namespace,
+    settings: Sequence[str],
+    table: SplitTable,
+    columns: tuple[Sequence[str], Sequence[str]],
+    *,
+    folds: int = 0,
+    data: dict[str, Any],
+    extra: dict[str, Any],
+    notes: Sequence[str] = (),
+) -> None:
+    """Train a model by the arguments of `bneuralt train`, write it, and print the report.
+
+    Parameters
+    ----------
+    args, settings, table, folds
+        See `fit_and_score` and `make_model`.
+    columns : two sequences of str
+        Columns that are declared to be categories, and to be numbers.
+    data, extra, notes
+        What the report says of the table, what is stored with the model, and notes on the table.
+    """
+    with StatusLine(args.verbose) as status:
+        model = make_model(
+            table.task,
+            settings,
+            forest=args.forest,
+            seed=args.seed,
+            n_jobs=args.jobs,
+            verbose=args.verbose,
+        )
+        set_columns(model, *columns, args.keep_ids)
+        check_single_prediction(model)
+        report = fit_and_score(
+            model, table, folds=folds, seed=args.seed, has_settings=bool(settings), status=status
+        )
+    if isinstance(table.X, Frame):
+        check_categories(model, table.X, args.max_categories, args.data)
+    scores = report["held_out"]["scores"] if report["held_out"] else None
+    save_trained_model(model, args.out, {**extra, "held_out_scores": scores})
+    report["notes"] = [*notes, *report["notes"]]
+    report["data"] = {**data, **report["data"]}
+    report["model"]["file"] = args.out
+    print(json.dumps(report, indent=2) if args.json else train_report(report))
 
 
 def fit_and_score(

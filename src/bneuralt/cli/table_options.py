@@ -107,8 +107,8 @@ def open_files(path: str, options: CsvOptions) -> FileSource:
 
 def delimiter_of(args: argparse.Namespace) -> str | None:
     """Return the delimiter of the options; None if they have none."""
-    delimiter: str | None = _ESCAPES.get(args.delimiter, args.delimiter)
-    return delimiter
+    delimiter: str | None = vars(args).get("delimiter")
+    return delimiter if delimiter is None else _ESCAPES.get(delimiter, delimiter)
 
 
 def csv_options(
@@ -128,13 +128,14 @@ def csv_options(
     """
     from bneuralt.tables.csv_files import CsvOptions
 
-    delimiter, encoding, decimal = delimiter_of(args), args.encoding, args.decimal
+    given, delimiter = vars(args), delimiter_of(args)  # `export` has none of these options
+    encoding, decimal = given.get("encoding"), given.get("decimal")
     if layout is not None:
         delimiter = delimiter or layout.delimiter or None
         encoding = encoding or layout.encoding or None
         decimal = decimal or layout.decimal or None
         expect = layout.needed_names
-    return CsvOptions(delimiter, args.header, encoding, decimal, expect)
+    return CsvOptions(delimiter, given.get("header"), encoding, decimal, expect)
 
 
 def read_file(

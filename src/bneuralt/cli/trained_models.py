@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import argparse
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,9 @@ import numpy as np
 from bneuralt._typing import Array, IntArray
 from bneuralt.cli.errors import BAD_DATA, BAD_MODEL, CANNOT_WRITE, CommandError
 from bneuralt.cli.outputs import check_output
+from bneuralt.cli.table_options import read_file
 from bneuralt.estimators import load_model
+from bneuralt.tables.columns import Frame
 from bneuralt.tables.csv_files import near_file
 from bneuralt.tables.encoder import UnfitColumn
 from bneuralt.tables.file_table import FileTable
@@ -22,11 +26,10 @@ if TYPE_CHECKING:
     from bneuralt.estimators.base import NeuralTreeEstimator
 
 __all__ = [
+    "ModelTable",
     "check_model_output",
-    "held_out_rows",
     "is_known",
     "load_trained_model",
-    "misfit",
     "save_trained_model",
     "stored_layout",
     "task_of",
@@ -151,23 +154,108 @@ def _numeric_layout(model: NeuralTreeEstimator) -> TableLayout:
     )
 
 
-def usable_rows(layout: TableLayout, table: FileTable, y: Array, missing: str) -> IntArray:
-    """Return the rows that can be trained on.
+@dataclass(frozen=True, eq=False)
+class ModelTable:
+    """The rows of a table, as a model reads them.
 
-    Parameters
+    Attributes
     ----------
-    layout, table : TableLayout, FileTable
-        The training table.
-    y : array
-        Its target, with NaN or None where it is missing.
-    missing : {"learn", "drop", "error"}
-        The value of ``--missing``; with "drop", rows with missing features are left out.
-
-    Returns
-    -------
-    int array
-        Indices of the rows.
+    model, path : estimator, str
+        A model from `load_trained_model` and its file, which messages name.
+    table : FileTable
+    layout : TableLayout
+        Of the model.
     """
+
+    model: NeuralTreeEstimator
+    path: str
+    table: FileTable
+    layout: TableLayout
+
+    @classmethod
+    def read(cls, model: Any, path: str, data: str, args: argparse.Namespace) -> ModelTable:
+        """Read a file, or all files of a folder or pattern, by the options of `args`."""
+        layout = stored_layout(model, path)
+        table = read_file(data, args, layout=layout)
+        if getattr(args, "missing", "learn") == "error":
+            layout.check_no_missing(table)
+        return cls(model, path, table, layout)
+
+    @cached_property
+    def X(self) -> Frame:
+        """The features."""
+        return self.layout.frame(self.table)
+
+    @cached_property
+    def y(self) -> Array | None:
+        """The target, with NaN or None where it is missing; None if the table has none."""
+        return self.layout.labels(self.table)
+
+    def target(self, purpose: str) -> Array:
+        """Return the target; raise an error with the purpose if the table has none."""
+        if self.y is None:
+            raise CommandError(
+                f"{self.table.source}: the column {self.layout.target!r}, which the model "
+                f"predicts, is missing: {purpose}.",
+                BAD_DATA,
+            )
+        return self.y
+
+    def rows(self, rows: IntArray) -> tuple[Frame, Array]:
+        """Return features and targets of some rows."""
+        assert self.y is not None
+        return self.X.take(rows), np.array(self.y[rows].tolist())
+
+    def row(self, number: int) -> Frame:
+        """Return the features of one row, counted from 1."""
+        if not 1 <= number <= self.table.n_rows:
+            raise CommandError(
+                f"--row {number}: must be a number from 1 to {self.table.n_rows}.", BAD_DATA
+            )
+        return self.X.take(np.array([number - 1]))
+
+    @cached_property
+    def held_out(self) -> IntArray | None:
+        """The rows that `train` held out; None if there are none or this is another table."""
+        from bneuralt.cli.evaluation import split_rows
+
+        extra = self.model.extra_
+        split = extra.get("split")
+        if not split or extra.get("data_sha256") != self.table.sha256 or self.y is None:
+            return None
+        error = CommandError(
+            f"{self.path}: the description of the held-out rows is damaged; train the model again.",
+            BAD_MODEL,
+        )
+        try:
+            seed, fraction, missing = split["seed"], split["fraction"], split["missing"]
+            is_valid = type(seed) is int and 0 <= seed < 2**32 and 0 <= float(fraction) < 1
+        except (KeyError, TypeError, ValueError):
+            raise error from None
+        if not is_valid or missing not in ("learn", "drop", "error"):
+            raise error
+        used = usable_rows(self.layout, self.table, self.y, missing)
+        targets = np.array(self.y[used].tolist())
+        test = used[split_rows(self.layout.task, targets, fraction, seed)[1]]
+        return test if test.size else None
+
+    def misfit(self, error: ValueError) -> CommandError:
+        """Return the message for a table that does not fit the model, with the place of a cell."""
+        table = self.table
+        if isinstance(error, UnfitColumn) and error.row is not None:
+            name = self.layout.column_names[error.column]
+            column = table.position(name) if table.has_header else error.column
+            problem = str(error).partition(" of X ")[2]
+            return CommandError(
+                f"{table.source}: {table.place(error.row, column)} contains {error.text!r}; the "
+                f"column {problem}.",
+                BAD_DATA,
+            )
+        return CommandError(f"{table.source}: {error}", BAD_DATA)
+
+
+def usable_rows(layout: TableLayout, table: FileTable, y: Array, missing: str) -> IntArray:
+    """Return the rows that can be trained on: with a target and, if `missing` is "drop", no gap."""
     usable = is_known(y)
     if missing == "drop":
         usable = usable & ~layout.rows_with_gaps(table)
@@ -179,61 +267,6 @@ def is_known(y: Array) -> Array:
     if y.dtype.kind == "f":
         return ~np.isnan(y)
     return np.array([label is not None for label in y.tolist()], dtype=bool)
-
-
-def held_out_rows(
-    model: NeuralTreeEstimator, path: str, table: FileTable, layout: TableLayout, y: Array | None
-) -> IntArray | None:
-    """Return the rows of a table that `train` held out.
-
-    Parameters
-    ----------
-    model, path : estimator, str
-        A model from `load_trained_model` and its file, which messages name.
-    table : FileTable
-        Any table.
-    layout : TableLayout
-        The layout of the model.
-    y : array or None
-        The target of the table.
-
-    Returns
-    -------
-    int array or None
-        Indices of the rows; None if no rows were held out or if this is not the training table.
-    """
-    from bneuralt.cli.evaluation import split_rows
-
-    split = model.extra_.get("split")
-    if not split or model.extra_.get("data_sha256") != table.sha256 or y is None:
-        return None
-    error = CommandError(
-        f"{path}: the description of the held-out rows is damaged; train the model again.",
-        BAD_MODEL,
-    )
-    try:
-        seed, fraction, missing = split["seed"], split["fraction"], split["missing"]
-        is_valid = type(seed) is int and 0 <= seed < 2**32 and 0 <= float(fraction) < 1
-    except (KeyError, TypeError, ValueError):
-        raise error from None
-    if not is_valid or missing not in ("learn", "drop", "error"):
-        raise error
-    used = usable_rows(layout, table, y, missing)
-    targets = np.array(y[used].tolist())
-    test = used[split_rows(layout.task, targets, fraction, seed)[1]]
-    return test if test.size else None
-
-
-def misfit(error: ValueError, table: FileTable, layout: TableLayout) -> CommandError:
-    """Return the message for a table that does not fit a model, with the place of the cell."""
-    if isinstance(error, UnfitColumn) and error.row is not None:
-        name = layout.column_names[error.column]
-        place = table.place(error.row, table.position(name) if table.has_header else error.column)
-        problem = str(error).partition(" of X ")[2]
-        return CommandError(
-            f"{table.source}: {place} contains {error.text!r}; the column {problem}.", BAD_DATA
-        )
-    return CommandError(f"{table.source}: {error}", BAD_DATA)
 
 
 def task_of(model: NeuralTreeEstimator) -> str:

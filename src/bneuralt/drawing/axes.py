@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_scene"]
 
 #: Drawings of more edges are pixels in PDF and SVG files of matplotlib, all but their text.
-MOST_VECTORS = 5000
+MAX_VECTORS = 5000
 
 
 def draw_scene(scene: Scene, ax: Axes, theme: str = "light") -> None:
@@ -32,7 +32,7 @@ def draw_scene(scene: Scene, ax: Axes, theme: str = "light") -> None:
     box = ax.get_window_extent()
     scale = min(box.width / scene.width, box.height / scene.height)
     n_elements = sum(len(m.points) for m in scene.marks if isinstance(m, Curves))
-    pen = _Pen(ax, palette, scale * 72 / ax.figure.dpi, n_elements > MOST_VECTORS)
+    pen = _Pen(ax, palette, scale * 72 / ax.figure.dpi, n_elements > MAX_VECTORS)
     for order, mark in enumerate(scene.marks):
         pen.draw(mark, 1 + order * 1e-4)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_history", "plot_score_against_size"]
 
 #: Sizes on the axis of a plot, as many as have room.
-MOST_LABELS = 9
+MAX_LABELS = 9
 
 COLORS = PALETTES["light"]["positive"], PALETTES["light"]["mixed"]
 
@@ -150,7 +150,7 @@ def plot_score_against_size(
     ax.fill_between(sizes, mean - deviation, high, color=COLORS[0], alpha=0.2, lw=0)
     ax.plot(sizes, mean, "o-", color=COLORS[0], lw=1.6, ms=4)
     ax.set_xscale("log")
-    labelled = list(sizes)[:: -(-len(sizes) // MOST_LABELS)]
+    labelled = list(sizes)[:: -(-len(sizes) // MAX_LABELS)]
     ax.set_xticks(labelled, [f"{size:,}" for size in labelled])
     ax.minorticks_off()
     score = "accuracy" if is_classifier(model) else "r2"

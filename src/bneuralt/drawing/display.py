@@ -12,7 +12,13 @@ from bneuralt.drawing.marks import Drawing
 from bneuralt.drawing.outline import outline_of
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.svg import scene_to_svg
-from bneuralt.drawing.view import Drawable, TreeView
+from bneuralt.drawing.view import (
+    Drawable,
+    TreeView,
+    as_model,
+    has_short_weights,
+    in_log_odds,
+)
 from bneuralt.plotting import current_axes, require_matplotlib
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ PIXELS_PER_INCH = 96.0
 
 #: If `max_leaves` is "auto": the largest number of terms that is drawn completely, and the target
 #: number of rows of larger trees.
-MOST_LEAVES = (60, 40)
+MAX_LEAVES = (60, 40)
 #: The target number of rows is at least this many for each output.
 LEAVES_PER_OUTPUT = 3
 
@@ -39,7 +45,7 @@ def tree_scene(
     """Return the picture of a tree as marks; the parameters are those of `plot_tree`."""
     most = max_leaves
     if max_leaves == "auto":
-        complete, partial = MOST_LEAVES
+        complete, partial = MAX_LEAVES
         partial = max(partial, LEAVES_PER_OUTPUT * view.tree.n_outputs)
         most = max(complete, partial) if view.n_terms <= complete else partial
     if most is not None and (isinstance(most, str) or most < 1):
@@ -89,15 +95,30 @@ def tree_svg(
     >>> svg.startswith("<svg "), "class 2" in svg
     (True, True)
     """
-    view = TreeView.of(
+    view = _view(model, tree, example, simplified, feature_names, output_names)
+    scene = tree_scene(view, example=example, max_leaves=max_leaves, legend=legend)
+    return scene_to_svg(scene, theme)
+
+
+def _view(
+    model: Drawable,
+    tree: int,
+    example: Any,
+    simplified: bool,
+    feature_names: Sequence[str] | None,
+    output_names: Sequence[object] | None,
+) -> TreeView:
+    """Return what a picture shows; readable trees of two classes are one sum, the log-odds."""
+    model = as_model(model)
+    if example is None and all(map(has_short_weights, model.trees)):
+        model, output_names = in_log_odds(model, output_names)
+    return TreeView.of(
         model,
         tree=tree,
         simplified=simplified,
         feature_names=feature_names,
         output_names=output_names,
     )
-    scene = tree_scene(view, example=example, max_leaves=max_leaves, legend=legend)
-    return scene_to_svg(scene, theme)
 
 
 @dataclass
@@ -180,13 +201,7 @@ class TreeDisplay:
         TreeDisplay
             The display, whose `ax_` has the drawing.
         """
-        view = TreeView.of(
-            model,
-            tree=tree,
-            simplified=simplified,
-            feature_names=feature_names,
-            output_names=output_names,
-        )
+        view = _view(model, tree, example, simplified, feature_names, output_names)
         scene = tree_scene(view, example=example, max_leaves=max_leaves, legend=legend)
         return cls(scene, theme).plot(ax)
 
@@ -196,7 +211,9 @@ def plot_tree(model: Drawable, ax: Axes | None = None, **options: Any) -> Axes:
 
     Positive weights are blue and negative ones orange; the width of an edge is its absolute weight,
     of leaves times the spread of the feature where the model knows it. Nodes have the shape of
-    their activation and their bias. Leaves of one feature below a node are one term.
+    their activation and their bias. Leaves of one feature below a node are one term. A readable
+    tree of two classes is drawn as one sum, the log-odds of the second class, unless an example is
+    shown.
 
     Parameters
     ----------

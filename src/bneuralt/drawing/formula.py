@@ -15,13 +15,13 @@ from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
 
-__all__ = ["MOST_LEVELS", "MOST_WEIGHTS", "to_formula"]
+__all__ = ["MAX_LEVELS", "MAX_WEIGHTS", "to_formula"]
 
 #: Formulas of larger trees are unreadable and slow to make and to parse.
-MOST_WEIGHTS, MOST_LEVELS = 1000, 60
+MAX_WEIGHTS, MAX_LEVELS = 1000, 60
 #: Largest change of outputs by rounding, as a share of their standard deviation, and the number of
 #: rows on which it is measured; more digits than this are never rounded.
-TOLERANCE, N_ROWS, MOST_DIGITS = 0.01, 256, 12
+TOLERANCE, N_ROWS, MAX_DIGITS = 0.01, 256, 12
 
 
 _Z = variable("z")
@@ -72,10 +72,10 @@ def to_formula(
         output_names=output_names,
     )
     size, n_levels = view.tree.n_parameters, view.tree.level_start.size - 1
-    if size > MOST_WEIGHTS or n_levels > MOST_LEVELS:
+    if size > MAX_WEIGHTS or n_levels > MAX_LEVELS:
         raise ValueError(
             f"the tree has {size:,} weights on {n_levels} levels; formulas are written for at most "
-            f"{MOST_WEIGHTS:,} weights on {MOST_LEVELS} levels: fit a smaller one (n_weights=100)"
+            f"{MAX_WEIGHTS:,} weights on {MAX_LEVELS} levels: fit a smaller one (n_weights=100)"
         )
     if isinstance(digits, str):
         if digits != "auto":
@@ -115,7 +115,7 @@ def digits_that_matter(tree: NeuralTree, ranges: FloatArray | None) -> int | Non
     exact = tree.astype(np.float64)
     outputs = exact.forward(rows)
     limit = TOLERANCE * outputs.std(axis=0)
-    for digits in range(1, MOST_DIGITS):
+    for digits in range(1, MAX_DIGITS):
         rounded = [float(f"{weight:.{digits}g}") for weight in exact.parameters.tolist()]
         difference = exact.with_parameters(rounded).forward(rows) - outputs
         if (np.abs(difference).max(axis=0) <= limit).all():

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 #: Entries of a term that are listed in a drawing; its note has more of them.
-MOST_ENTRIES, MOST_NOTED = 3, 40
+MAX_ENTRIES, MAX_NOTED = 3, 40
 
 
 def unsigned(value: float) -> str:
@@ -135,7 +135,7 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
     if len(entries) == 1:
         note = f"{weight_text(view, entries[0][1])} × {entries[0][0].name}"
     else:
-        listed = [f"{e.entry or 'value'} {weight_text(view, w)}" for e, w in entries[:MOST_NOTED]]
+        listed = [f"{e.entry or 'value'} {weight_text(view, w)}" for e, w in entries[:MAX_NOTED]]
         note = f"{column}: {', '.join(listed)}"
     if example is not None:
         effect = float(example.term_effect[term])
@@ -151,9 +151,9 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
         )
         return TermLabel(weight_text(view, weight), sign_role(weight), name + gaps, note)
     by_size = sorted(entries, key=lambda entry: -abs(entry[1]))
-    shown = by_size[:MOST_ENTRIES]
+    shown = by_size[:MAX_ENTRIES]
     listed = [f"{_short(e.entry or 'value')} {weight_text(view, weight)}" for e, weight in shown]
-    if len(entries) > MOST_ENTRIES:
+    if len(entries) > MAX_ENTRIES:
         listed.append("…")
     return TermLabel("", "mixed", f"{column}: {', '.join(listed)}", note)
 

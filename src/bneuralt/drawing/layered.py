@@ -35,7 +35,7 @@ LONGEST_NAME, LONGEST_TABLE = 290.0, 450.0  # of a feature, and of one with seve
 LONGEST_OUTPUT = 230.0
 SIZE, SMALL = 11.0, 10.0
 #: A drawing of more rows than this has no labels and is as high as a page.
-MOST_LABELLED_ROWS = 400
+MAX_LABELLED_ROWS = 400
 UNLABELLED_SIZE = 1600.0, 1000.0
 
 
@@ -92,7 +92,7 @@ def layered_scene(drawing: Drawing) -> Scene:
     -------
     Scene
     """
-    if drawing.outline.n_rows > MOST_LABELLED_ROWS:
+    if drawing.outline.n_rows > MAX_LABELLED_ROWS:
         return _unlabelled(drawing)
     return _Labelled(drawing).scene()
 

@@ -23,7 +23,7 @@ __all__ = ["NODE", "REST", "ROOT", "SUMMARY", "TERM", "Outline", "outline_of"]
 ROOT, NODE, TERM, SUMMARY, REST = range(5)
 
 #: Largest number of terms that are drawn at one node of a summarised tree.
-MOST_TERMS = 24
+MAX_TERMS = 24
 #: Terms and subtrees with a smaller share in their output do nothing and are not drawn.
 NO_SHARE = 1e-4
 
@@ -131,9 +131,9 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
         terms = every[term_share[every] > least]
         if not (terms.size or active.size):  # a node has something below it
             terms = every
-        if crowded and terms.size > MOST_TERMS:
+        if crowded and terms.size > MAX_TERMS:
             by_size = np.argsort(-np.abs(term_strength[terms]), kind="stable")
-            terms = terms[by_size[:MOST_TERMS]]
+            terms = terms[by_size[:MAX_TERMS]]
         below += [(TERM, int(t), place, depth + 1, float(term_strength[t]), 0, 0.0) for t in terms]
         # by weight, so that drawings of several examples have the same order
         below.sort(key=lambda entry: (entry[0] == NODE, -weights[entry[0]][entry[1]]))
@@ -202,7 +202,7 @@ def _opened(
     n_rows = k
     while waiting:
         size, node = heapq.heappop(waiting)
-        n_terms = min(int(term_start[node + 1] - term_start[node]), MOST_TERMS + 1)
+        n_terms = min(int(term_start[node + 1] - term_start[node]), MAX_TERMS + 1)
         children = range(tree.child_start[node], tree.child_start[node + 1])
         if node >= k and n_rows + n_terms + len(children) - 1 > most:
             continue

@@ -45,7 +45,7 @@ __all__ = ["page_data", "to_lists"]
 OUTDATED_BY_EDITS = ("training", "calibration", "importances")
 
 #: Rows of a table of examples that a page has; more are left out.
-MOST_EXAMPLES = 1000
+MAX_EXAMPLES = 1000
 
 
 def page_data(
@@ -350,6 +350,6 @@ def _history(model: Model) -> list[Any] | None:
 def _example_rows(model: Model, shown: list[int], X: Any) -> list[list[Any]]:
     """Return the values of the shown columns for each row: numbers, texts, None for gaps."""
     table = model.read(X, "examples")
-    rows = slice(MOST_EXAMPLES)
+    rows = slice(MAX_EXAMPLES)
     table = table.take(rows) if isinstance(table, Frame) else table[rows]
     return [list(row) for row in zip(*(cells(table, j) for j in shown), strict=True)]

@@ -42,7 +42,7 @@ _SCRIPTS = (
 )
 
 #: Models whose data is larger than this, in characters, are not shown in notebooks by themselves.
-MOST_IN_NOTEBOOK = 400_000
+MAX_IN_NOTEBOOK = 400_000
 
 
 class Component(NamedTuple):
@@ -119,7 +119,7 @@ def notebook_html(model: Drawable, height: int = 480) -> str:
     """
     model = as_model(model)
     data = page_data(model)
-    if len(script_data(data)) > MOST_IN_NOTEBOOK:
+    if len(script_data(data)) > MAX_IN_NOTEBOOK:
         facts = html.escape(data["facts"])
         return f'<p>{facts}. See the tree with <code>to_html("tree.html")</code>.</p>'
     page = html.escape(_assemble(data, model.kind, small=True))

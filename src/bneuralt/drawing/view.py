@@ -27,7 +27,7 @@ from bneuralt.tree.node_values import node_values
 from bneuralt.tree.simplify import simplify
 
 #: Weights of at most this many digits are shown as they are.
-MOST_DIGITS = 7
+MAX_DIGITS = 7
 
 __all__ = [
     "Drawable",
@@ -401,7 +401,7 @@ def has_short_weights(tree: NeuralTree) -> bool:
     >>> has_short_weights(tree), has_short_weights(tree.with_parameters([1 / 3, 0.5]))
     (True, False)
     """
-    return all(float(f"{x:.{MOST_DIGITS}g}") == x for x in tree.parameters.tolist())
+    return all(float(f"{x:.{MAX_DIGITS}g}") == x for x in tree.parameters.tolist())
 
 
 def printable(text: object) -> str:

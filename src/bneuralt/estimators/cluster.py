@@ -43,6 +43,7 @@ from bneuralt.tables import frames
 from bneuralt.tables.block_learning import TableSummary
 from bneuralt.tables.columns import Column, DataFrame, Frame
 from bneuralt.tables.encoder import categorical_mask
+from bneuralt.tables.targets import missing_targets
 
 __all__ = ["ClusterClassifier", "ClusterForest", "ClusterRegressor", "with_client"]
 
@@ -277,11 +278,7 @@ def _new_part(
         raise ValueError(
             f"partition {i} of sample_weight has numbers that are missing, negative or infinite"
         )
-    if y.dtype.kind == "O":
-        is_gap = np.array([v is None or v != v for v in y.ravel().tolist()], dtype=bool)
-    else:
-        is_gap = np.asarray(y != y).ravel()
-    if is_gap.any():
+    if missing_targets(y).any():
         raise ValueError(f"partition {i} of y has missing values: leave these rows out")
     return PartitionRows(frame, y, w)
 

@@ -15,7 +15,7 @@ from bneuralt.tree.contributions import feature_contributions
 __all__ = ["Attribution", "attribute"]
 
 #: Largest numbers of rows, and of derivatives of outputs, that are computed together.
-MOST_ROWS, MOST_SLOPES = 4096, 2**20
+MAX_ROWS, MAX_SLOPES = 4096, 2**20
 
 
 class Attribution(NamedTuple):
@@ -74,7 +74,7 @@ def attribute(
     """
     trees = _Trees(model, baseline, output, options)
     widest = model.n_outputs if can_interact is None else len(model.columns) ** 2
-    n_rows = max(1, min(MOST_ROWS, MOST_SLOPES // (model.n_outputs * widest)))
+    n_rows = max(1, min(MAX_ROWS, MAX_SLOPES // (model.n_outputs * widest)))
     blocks, pairs = [], []
     for first in range(0, max(1, len(inputs)), n_rows):
         rows = inputs[first : first + n_rows]

@@ -21,9 +21,9 @@ _LIGHT = PALETTES["light"]
 COLORS = [_LIGHT[role] for role in ("positive", "negative", "decision", "mixed", "faint", "output")]
 DASHES = ("-", "--", ":", "-.")
 #: Outputs that a plot has a legend for.
-MOST_NAMED = 12
+MAX_NAMED = 12
 #: Names of categories longer than this are cut off.
-MOST_LETTERS = 24
+MAX_LETTERS = 24
 
 
 def signed_colors() -> Any:
@@ -53,7 +53,7 @@ def plot_effect(
         ax.set_ylabel(f"{effect.explains} of {effect.output_names[shown[0]]}")
     else:
         ax.set_ylabel(effect.explains)
-    if legend and 1 < len(shown) <= MOST_NAMED:
+    if legend and 1 < len(shown) <= MAX_NAMED:
         ax.legend(frameon=False, fontsize="small")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -106,7 +106,7 @@ def _shown(names: list[str], n_outputs: int, output: int | str | None) -> list[i
 
 def _names(x: Array) -> list[str]:
     return [
-        text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+        text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
         for text in map(str, x.tolist())
     ]
 

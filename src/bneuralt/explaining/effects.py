@@ -25,15 +25,15 @@ __all__ = ["Effect", "Surface", "column_position", "effect", "surface"]
 #: of the range of the curve; tested in the middle between two points.
 TOLERANCE = 1e-3
 #: Number of points besides the bends before any are added, and how often intervals are halved.
-FIRST_POINTS, MOST_HALVINGS = 33, 8
+FIRST_POINTS, MAX_HALVINGS = 33, 8
 #: Largest number of dates; if there are more days, every second one is used, and so on.
-MOST_DATES = 1000
+MAX_DATES = 1000
 #: Number of points along each axis of a surface, besides the bends.
 SURFACE_POINTS = 25
 #: Pictures and pages show this many of the smallest and of the largest effects of categories.
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 #: Largest number of inputs that are in memory at a time.
-MOST_INPUTS = 2**22
+MAX_INPUTS = 2**22
 
 SCALES = ("score", "probability")
 _HOUR, _DAY = np.timedelta64(1, "h"), np.timedelta64(1, "D")
@@ -93,7 +93,7 @@ class Effect:
         outside: Array = (self.x < low) | (self.x > high)
         return outside
 
-    def shortened(self, n: int = MOST_SHOWN) -> Effect:
+    def shortened(self, n: int = MAX_SHOWN) -> Effect:
         """Return the `n` smallest and the `n` largest effects of a column of categories, ascending.
 
         The order is that of the output whose mean differs most. Itself, if there are no more.
@@ -336,7 +336,7 @@ def _mean_predictions(
             inputs.append(i)
             parts.append(np.broadcast_to(evaluate(expression, {}, cells), (n_points,)))
     n_rows = len(rows)
-    at_once = max(1, MOST_INPUTS // max(1, n_rows * rows.shape[1]))
+    at_once = max(1, MAX_INPUTS // max(1, n_rows * rows.shape[1]))
     means = []
     for first in range(0, n_points, at_once):
         n = min(at_once, n_points - first)
@@ -376,7 +376,7 @@ def _refined(
     """Add points in the middle of intervals where a straight line is not exact enough."""
     y = curve(x)
     is_open = np.ones(len(x) - 1, dtype=bool)
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         left = np.flatnonzero(is_open)
         middle = (x[left] + x[left + 1]) / 2
         if not left.size:
@@ -423,9 +423,9 @@ def _points(part: ModelColumn, values: Array | None) -> Array:
         raise ValueError(
             f"the range of column {part.name!r} in training is not known: pass rows with dates as X"
         )
-    step = _HOUR if high - low < MOST_DATES * _HOUR else _DAY
+    step = _HOUR if high - low < MAX_DATES * _HOUR else _DAY
     n_steps = int((high - low) // step) + 1
-    points = low + step * np.arange(0, n_steps, -(-n_steps // MOST_DATES))
+    points = low + step * np.arange(0, n_steps, -(-n_steps // MAX_DATES))
     return points if points[-1] == high else np.append(points, high)
 
 

@@ -24,7 +24,7 @@ __all__ = ["explain"]
 
 OUTPUTS = ("score", "probability")
 #: Largest number of interactions that are computed in one call.
-MOST_INTERACTIONS = 2**27
+MAX_INTERACTIONS = 2**27
 
 
 def explain(
@@ -83,11 +83,11 @@ def explain(
 def _can_interact(model: Model, output: str | None, n_rows: int) -> Array:
     """Return which pairs of columns may have an interaction in the quantity that is explained."""
     n = len(model.columns)
-    if n_rows * n * n * model.n_outputs > MOST_INTERACTIONS:
+    if n_rows * n * n * model.n_outputs > MAX_INTERACTIONS:
         raise ValueError(
             f"the interactions of {n_rows:,} rows, {n:,} columns and {model.n_outputs} outputs do "
             f"not fit into memory: pass at most "
-            f"{max(1, MOST_INTERACTIONS // (n * n * model.n_outputs)):,} rows"
+            f"{max(1, MAX_INTERACTIONS // (n * n * model.n_outputs)):,} rows"
         )
     if links(model, output) == (OUTPUT_VALUES, OUTPUT_VALUES):
         return check_interactions(model).can_interact

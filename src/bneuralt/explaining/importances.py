@@ -8,12 +8,12 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.model import Model
 from bneuralt.tree.contributions import feature_contributions
 
-__all__ = ["MOST_ROWS", "mean_contributions"]
+__all__ = ["MAX_ROWS", "mean_contributions"]
 
 #: Largest number of rows; more rows hardly change the mean.
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 #: Largest number of contributions in memory at a time.
-MOST_NUMBERS = 500_000
+MAX_NUMBERS = 500_000
 
 
 def mean_contributions(model: Model, inputs: Array, weight: FloatArray) -> FloatArray:
@@ -35,7 +35,7 @@ def mean_contributions(model: Model, inputs: Array, weight: FloatArray) -> Float
     n_features, baseline = len(model.encoder.features), model.mean_inputs
     assert baseline is not None
     mean = np.zeros(n_features)
-    n_rows = max(1, MOST_NUMBERS // (n_features * model.n_outputs))
+    n_rows = max(1, MAX_NUMBERS // (n_features * model.n_outputs))
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, len(inputs), n_rows):
             block = slice(start, start + n_rows)

@@ -16,7 +16,7 @@ from bneuralt.tree import NeuralTree
 __all__ = ["InteractionProof", "Meeting", "check_interactions"]
 
 #: Pairs that the text of a proof lists.
-MOST_LISTED = 20
+MAX_LISTED = 20
 
 
 class Meeting(NamedTuple):
@@ -95,14 +95,14 @@ class InteractionProof:
             lines = [f"no columns interact: {scale} a sum of functions of one column each"]
         else:
             lines = [f"{len(self.meetings)} of {n * (n - 1) // 2} pairs of columns can interact"]
-        for (i, j), nodes in list(self.meetings.items())[:MOST_LISTED]:
+        for (i, j), nodes in list(self.meetings.items())[:MAX_LISTED]:
             places = [f"node {node} of tree {tree}" for tree, node in nodes[:3]]
             if len(nodes) > 3:
                 places.append(f"{len(nodes) - 3} more")
             where = f"at {', '.join(places)}" if nodes else "in the mean of the probabilities"
             lines.append(f"{self.names[i]}, {self.names[j]}: {where}")
-        if len(self.meetings) > MOST_LISTED:
-            lines.append(f"... and {len(self.meetings) - MOST_LISTED} more pairs")
+        if len(self.meetings) > MAX_LISTED:
+            lines.append(f"... and {len(self.meetings) - MAX_LISTED} more pairs")
         if self.is_allowed is not None:
             lines.append(f"interaction_cst {'holds' if self.holds else 'DOES NOT HOLD'}")
         return "\n".join(lines)

@@ -33,7 +33,7 @@ __all__ = ["links", "mean_slopes", "secants"]
 N_POINTS = 24
 POSITIONS, WEIGHTS = ((x + shift) / 2 for x, shift in zip(leggauss(N_POINTS), (1, 0), strict=True))
 #: Derivatives that are computed at once: as many as fit into the cache.
-MOST_NUMBERS = 2**14
+MAX_NUMBERS = 2**14
 #: Quotients of differences below this are dominated by rounding errors.
 SMALL = 1e-6
 
@@ -128,7 +128,7 @@ def mean_slopes(link: Expression, start: FloatArray, end: FloatArray) -> FloatAr
     difference = end - start
     n_rows, k = end.shape
     mean = np.zeros((n_rows, k, k))
-    at_once = max(1, min(N_POINTS, MOST_NUMBERS // max(1, n_rows * k * k)))
+    at_once = max(1, min(N_POINTS, MAX_NUMBERS // max(1, n_rows * k * k)))
     for first in range(0, N_POINTS, at_once):
         chunk = slice(first, first + at_once)
         points = start + POSITIONS[chunk, np.newaxis, np.newaxis] * difference

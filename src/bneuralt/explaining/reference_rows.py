@@ -10,9 +10,9 @@ from bneuralt.model import Model
 __all__ = ["reference_rows"]
 
 #: Largest number of reference rows, and of numbers in them together.
-MOST_REFERENCES, MOST_NUMBERS = 16, 4096
+MAX_REFERENCES, MAX_NUMBERS = 16, 4096
 #: Smallest number of training rows of which a reference row is the mean.
-FEWEST_ROWS = 5
+MIN_ROWS = 5
 #: Numbers are rounded to this share of the deviation of their input.
 ROUNDING = 1e-3
 
@@ -25,7 +25,7 @@ def reference_rows(
     Rows are divided at the median of the input that varies most, in standard deviations times the
     importance of its column; then each half in the same way, and so on. Ramps do not count: they
     follow from their column. None of the results is a training row: each is the mean of at least
-    `FEWEST_ROWS` rows, or of all rows.
+    `MIN_ROWS` rows, or of all rows.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def reference_rows(
     Returns
     -------
     array of shape (n_references, n_inputs)
-        At most `MOST_REFERENCES` rows of together `MOST_NUMBERS` numbers, or a single row.
+        At most `MAX_REFERENCES` rows of together `MAX_NUMBERS` numbers, or a single row.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def reference_rows(
     np.divide(importances[model.column_of_input], deviation, out=factor, where=deviation > 0)
     place = rows * factor if drawn is None else rows[:, drawn >= 0] * factor[drawn >= 0]
     groups = [np.arange(len(rows))]
-    most = min(MOST_REFERENCES, MOST_NUMBERS // rows.shape[1])
-    while 2 * len(groups) <= most and min(map(len, groups)) >= 2 * FEWEST_ROWS:
+    most = min(MAX_REFERENCES, MAX_NUMBERS // rows.shape[1])
+    while 2 * len(groups) <= most and min(map(len, groups)) >= 2 * MIN_ROWS:
         groups = [half for group in groups for half in _halves(group, place)]
     means = np.array(
         [weight[group] @ rows.take(group, axis=0) / weight[group].sum() for group in groups]

@@ -23,7 +23,7 @@ from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.encoder import TableEncoder, categorical_mask
 from bneuralt.tables.mapped import TableFile
 from bneuralt.tables.number_texts import Notation
-from bneuralt.tables.targets import UnreadTarget, numbers_of_texts
+from bneuralt.tables.targets import UnreadTarget, missing_targets, numbers_of_texts
 
 __all__ = [
     "BlockReading",
@@ -108,10 +108,7 @@ def _target_of(block: Block, table: BlockTable) -> Array:
     columns = []
     for name in table.target:
         values = block.array(name)
-        if values.dtype.kind == "O":
-            is_gap = np.array([v is None or v != v for v in values.tolist()], dtype=bool)
-        else:
-            is_gap = values != values  # NaN and NaT
+        is_gap = missing_targets(values)
         if is_gap.any():
             row = block.first_row + int(np.argmax(is_gap)) + 1
             raise TableError(

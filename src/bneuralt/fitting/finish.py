@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import FloatArray
-from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
+from bneuralt.explaining.importances import MAX_ROWS, mean_contributions
 from bneuralt.explaining.reference_rows import reference_rows
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.rows import Rows
@@ -156,7 +156,7 @@ def calibration_of(raw: Model, outputs: FloatArray, rows: Rows) -> Calibration:
 def with_importances(model: Model, rows: Rows) -> Model:
     """Return a model with the importances of its columns, and with reference rows."""
     # The first rows are a random sample, since rows are sorted by a hash.
-    n_rows = min(MOST_ROWS, len(rows))
+    n_rows = min(MAX_ROWS, len(rows))
     sample = rows.subsample(n_rows) if rows.on_disk else rows
     sample = sample if len(sample) == n_rows else sample.take(np.arange(n_rows))
     raw, inputs = model.in_raw_units(), sample.inputs

@@ -191,7 +191,8 @@ class Rows:
         if self.on_disk or is_large(self.table.nbytes):
             return False
         X = self.X
-        columns = np.flatnonzero(have_repeated_ends(X, self.counts)).tolist()
+        ends = self.moments.low, self.moments.high
+        columns = np.flatnonzero(have_repeated_ends(X, self.counts, ends)).tolist()
         return any(find_sentinels(X[:, i], self.counts) for i in columns)
 
     @property

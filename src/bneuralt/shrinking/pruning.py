@@ -20,7 +20,7 @@ __all__ = ["prune"]
 #: Share of the weights that is removed in each step.
 STEP = 0.1
 #: Largest number of rows for the curvature; more rows hardly change it.
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 
 
 def prune(
@@ -62,8 +62,8 @@ def prune(
         A float64 tree for each size, at most as large. The simplified `tree` if it is small
         enough; the smallest possible tree if a size cannot be reached.
     """
-    if len(X) > MOST_ROWS:
-        sample = np.linspace(0, len(X) - 1, MOST_ROWS).astype(np.int64)
+    if len(X) > MAX_ROWS:
+        sample = np.linspace(0, len(X) - 1, MAX_ROWS).astype(np.int64)
         X, weight = X[sample], weight[sample]
     current, size_of = simplify(tree.astype(np.float64)), unit.size_of
     trees = []

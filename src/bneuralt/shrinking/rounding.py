@@ -17,16 +17,16 @@ from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import jacobian
 from bneuralt.tree.node_values import node_sums, node_values
 
-__all__ = ["FEWEST_DIGITS", "MOST_DIGITS", "round_weights"]
+__all__ = ["MAX_DIGITS", "MIN_DIGITS", "round_weights"]
 
 #: Numbers of significant digits that are tried.
-FEWEST_DIGITS, MOST_DIGITS = 2, 6
+MIN_DIGITS, MAX_DIGITS = 2, 6
 #: Largest second-order change of the loss by rounding.
 TOLERANCE = 1e-3
 #: Added to the diagonal of the Gauss-Newton matrix, which is scaled to 1.
 DAMPING = 1e-3
 #: Largest number of rows for the Gauss-Newton matrix.
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 
 
 def round_weights(
@@ -68,8 +68,8 @@ def round_weights(
     >>> round_weights(tree, X, SquaredError(), np.ones(9)).parameters
     array([0.33, 0.67])
     """
-    if len(X) > MOST_ROWS:
-        sample = np.linspace(0, len(X) - 1, MOST_ROWS).astype(np.int64)
+    if len(X) > MAX_ROWS:
+        sample = np.linspace(0, len(X) - 1, MAX_ROWS).astype(np.int64)
         X, weight = X[sample], weight[sample]
     exact = tree.astype(np.float64)
     X = np.asarray(X, dtype=np.float64)
@@ -82,7 +82,7 @@ def round_weights(
     )
     factors = _factors(curvature.matrix()) if compensates else None
     spread = np.sqrt(np.average(np.square(_centred(exact, X, weight)), axis=0, weights=weight))
-    for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
+    for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
         rounded = exact.with_parameters(_rounded(exact, spread, digits, factors))
         if _change(rounded.forward(X) - before, curvature) <= TOLERANCE:
             break

@@ -187,7 +187,6 @@ class _Sorted:
             Places of the ends, without the first and the last number. A column with few different
             numbers has ends at all of them. The ramp between equal ends is void.
         """
-        n_columns, n = self.values.shape
         between = np.take_along_axis(self.values, inner, axis=1)
         knots = np.hstack([self.values[:, :1], between, self.values[:, -1:]])
         for i in np.flatnonzero(self.n_different <= knots.shape[1]).tolist():
@@ -196,21 +195,20 @@ class _Sorted:
         lines = zip(self.values, knots[:, 1:], strict=True)
         ends = np.array([np.searchsorted(line, ends, "right") for line, ends in lines])
         n_within = np.diff(ends, axis=1, prepend=0).ravel()  # numbers from one end to the next
-        with np.errstate(all="ignore"):
-            width = np.diff(knots, axis=1)
-            starts, widths = (
-                np.repeat(each.ravel(), n_within).reshape(n_columns, n)
-                for each in (knots[:, :-1], width)
-            )
-            rise = (self.values - starts) / widths * self.fraction
-            is_valid = (width > 1e-300) & np.isfinite(width) & (1.0 / width > 0.0)
-        means = 1.0 - np.take_along_axis(self.up_to, ends - 1, axis=1)
         is_used = n_within > 0
         first = (np.cumsum(n_within) - n_within)[is_used]
-        means.ravel()[is_used] += np.add.reduceat(rise.ravel(), first)
+        rise = np.repeat(knots[:, :-1].ravel(), n_within).reshape(self.values.shape)
+        with np.errstate(all="ignore"):
+            np.subtract(self.values, rise, out=rise)  # from the start of the ramp
+            np.multiply(rise, self.fraction, out=rise)
+            sums = np.zeros(ends.shape)
+            sums.ravel()[is_used] = np.add.reduceat(rise.ravel(), first)
+            width = np.diff(knots, axis=1)
+            means = 1.0 - np.take_along_axis(self.up_to, ends - 1, axis=1) + sums / width
+            is_valid = (width > 1e-300) & np.isfinite(width) & (1.0 / width > 0.0)
         is_valid &= np.isfinite(means)
         ramps = np.stack([knots[:, :-1], knots[:, 1:], means], axis=2)
-        each = (tuple(map(Ramp._make, ramps[i, is_valid[i]].tolist())) for i in range(n_columns))
+        each = (tuple(map(Ramp._make, ramps[i, is_valid[i]].tolist())) for i in range(len(ramps)))
         return [valid if len(valid) > 1 else () for valid in each]  # one is the number itself
 
 

@@ -37,7 +37,7 @@ _KINDS = {"number": "numbers", "text": "text", "date": "dates"}
 
 
 class TextAmongNumbers(Exception):
-    """A column that began with numbers has texts; the argument is its name.
+    """A column of a CSV file that began with numbers has texts; the argument is its name.
 
     A summary must begin anew, with this column as one of text.
     """
@@ -61,7 +61,7 @@ class ColumnSummary:
     texts : dict or None
         Weight of the rows of each text; None if there are too many.
     is_text : bool
-        Whether numbers are texts, since other rows have texts.
+        Whether numbers are texts: those of a CSV file that has other texts in other rows.
     """
 
     name: str
@@ -72,10 +72,11 @@ class ColumnSummary:
     high: Any = None
     texts: dict[str, float] | None = field(default_factory=dict)
     is_text: bool = False
+    has_cells: bool = False
 
     def add(self, column: Column, weight: FloatArray, place: str, positions: IntArray) -> Column:
         """Take note of some rows, and return them as a column of the kind of the earlier ones."""
-        if column.kind == "number" and (self.is_text or self.kind == "text"):
+        if column.kind == "number" and (self.is_text or self.kind == "text") and column.cells:
             column = column.as_text()
         is_missing = column.is_missing
         self.gap_weight += float(weight[is_missing].sum())
@@ -84,12 +85,13 @@ class ColumnSummary:
         if not self.kind:
             self.kind, self.place = column.kind, place
         if column.kind != self.kind:
-            if column.kind == "text" and self.kind == "number":
+            if column.kind == "text" and self.has_cells:
                 raise TextAmongNumbers(self.name)
             raise TableError(
                 f"{place}: column {self.name!r} has {_KINDS[column.kind]}, and "
                 f"{_KINDS[self.kind]} in {self.place}; convert one of them."
             )
+        self.has_cells = self.has_cells or column.cells is not None
         if column.kind == "text":
             self._add_texts(zip(column.texts, column.counts(weight).tolist(), strict=True))
             return column
@@ -161,7 +163,7 @@ class TableSummary:
     n_rows : int
         Number of rows of the sample.
     texts : collection of str
-        Names of columns whose numbers are texts, since other rows have texts.
+        Names of columns of CSV files whose numbers are texts.
 
     Attributes
     ----------

@@ -13,9 +13,9 @@ from bneuralt import _core
 from bneuralt._typing import Array, IntArray
 from bneuralt.tables.columns import (
     Column,
-    Columns,
     DataFrame,
     Frame,
+    LazyFrame,
     NumberBlockFrame,
     label_of,
     read_objects,
@@ -105,7 +105,7 @@ class Cells:
         return [text for text in self.coded[1] if not stands_for_missing(text)]
 
 
-class CellFrame(Frame):
+class CellFrame(LazyFrame):
     """Rows of a CSV file; see `bneuralt.tables.csv_files`.
 
     Parameters
@@ -128,8 +128,8 @@ class CellFrame(Frame):
         encoding: str = "utf-8",
         decimal: str | None = None,
     ) -> None:
-        super().__init__(Columns(self.column, starts.shape[1]), list(names), decimal)
-        vars(self).update(data=data, starts=starts, ends=ends, lines=lines, encoding=encoding)
+        fields = {"data": data, "starts": starts, "ends": ends, "lines": lines}
+        super().__init__(starts.shape[1], list(names), decimal, encoding=encoding, **fields)
 
     data: Array
     starts: Array
@@ -226,7 +226,7 @@ class CellFrame(Frame):
         )
 
 
-class ObjectFrame(Frame):
+class ObjectFrame(LazyFrame):
     """A table of Python objects, such as the records of a JSON file or the rows of a workbook.
 
     Parameters
@@ -241,8 +241,7 @@ class ObjectFrame(Frame):
     def __init__(
         self, names: Sequence[str], values: Sequence[Array], lines: IntArray | None = None
     ) -> None:
-        super().__init__(Columns(self.column, len(values)), list(names))
-        vars(self).update(values=list(values), lines=lines)
+        super().__init__(len(values), list(names), values=list(values), lines=lines)
 
     values: list[Array]
     lines: IntArray | None

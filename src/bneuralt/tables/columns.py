@@ -29,6 +29,7 @@ __all__ = [
     "Columns",
     "DataFrame",
     "Frame",
+    "LazyFrame",
     "NumberBlockFrame",
     "Written",
     "as_frame",
@@ -282,7 +283,36 @@ class Columns(Sequence[Column]):
         return self._read(range(len(self))[j])
 
 
-class NumberBlockFrame(Frame):
+class LazyFrame(Frame):
+    """A table whose columns are read when they are used.
+
+    Parameters
+    ----------
+    n_columns : int
+    names : list of str or None
+    decimal : str or None
+    **fields
+        Attributes of the table.
+    """
+
+    _n_columns: int
+
+    def __init__(
+        self, n_columns: int, names: list[str] | None, decimal: str | None = None, **fields: Any
+    ) -> None:
+        vars(self).update(_n_columns=n_columns, names=names, decimal=decimal, **fields)
+
+    @property
+    def columns(self) -> Columns:
+        """The columns; as an attribute, they would keep the table from being freed at once."""
+        return Columns(self.column, self._n_columns)
+
+    def column(self, j: int) -> Column:
+        """Read a column."""
+        raise NotImplementedError
+
+
+class NumberBlockFrame(LazyFrame):
     """A table whose columns of numbers are stored as one array: a wide table is read at once.
 
     Parameters
@@ -318,10 +348,10 @@ class NumberBlockFrame(Frame):
         cells: Sequence[Any] | None = None,
         decimal: str | None = None,
     ) -> None:
-        super().__init__(Columns(self._column, len(others)), names, decimal)
         positions = np.flatnonzero([column is None for column in others])
         cells = [None] * len(others) if cells is None else cells
-        vars(self).update(_numbers=numbers, _others=others, _cells=cells, _positions=positions)
+        fields = {"_numbers": numbers, "_others": others, "_cells": cells, "_positions": positions}
+        super().__init__(len(others), names, decimal, **fields)
 
     @classmethod
     def of(
@@ -338,7 +368,8 @@ class NumberBlockFrame(Frame):
         cells = [column.cells for column in columns]
         return cls(numbers, others, list(names or ()), cells, decimal)
 
-    def _column(self, j: int) -> Column:
+    def column(self, j: int) -> Column:
+        """Return a column."""
         other = self._others[j]
         if other is not None:
             return other
@@ -369,7 +400,7 @@ class NumberBlockFrame(Frame):
         return NumberBlockFrame(self._numbers[rows], others, self.names, cells, self.decimal)
 
 
-class DataFrame(Frame):
+class DataFrame(LazyFrame):
     """A data frame of pandas, polars or Arrow, whose columns are read when they are used.
 
     Parameters
@@ -384,13 +415,13 @@ class DataFrame(Frame):
 
     def __init__(self, table: Any, names: Sequence[str] | None = None) -> None:
         names = frames.frame_names(table) if names is None else names
-        super().__init__(Columns(self._column, len(names)), [str(name) for name in names])
-        vars(self)["table"] = table
+        super().__init__(len(names), [str(name) for name in names], table=table)
 
     def _source(self, j: int) -> Any:
         return frames.column_at(self.table, j)
 
-    def _column(self, j: int) -> Column:
+    def column(self, j: int) -> Column:
+        """Read a column."""
         return _read(self._source(j), (self.names or ())[j])
 
     def __len__(self) -> int:
@@ -412,11 +443,18 @@ class DataFrame(Frame):
     def _stays_on_disk(self) -> bool:
         return frames.is_arrow(self.table) and is_large(8 * len(self) * len(self.columns))
 
-    @property
+    @cached_property
+    def _sources(self) -> list[Any]:
+        return frames.columns_of(self.table)
+
+    @cached_property
     def is_plain(self) -> bool:
         """Whether all columns are plain numbers, which fit in memory."""
-        columns = frames.columns_of(self.table)
-        return not self._stays_on_disk and bool(columns) and all(map(frames.is_plain, columns))
+        return (
+            not self._stays_on_disk
+            and bool(self._sources)
+            and all(map(frames.is_plain, self._sources))
+        )
 
     @property
     def number_block(self) -> tuple[IntArray, FloatArray] | None:
@@ -442,8 +480,10 @@ class DataFrame(Frame):
 
     def typed(self) -> Frame:
         """Return the table with all columns read, if it fits in memory."""
-        is_read = self._stays_on_disk or self.is_plain
-        return self if is_read else Frame(list(self.columns), self.names)
+        if self._stays_on_disk or self.is_plain:
+            return self
+        names = self.names or []
+        return Frame([_read(*pair) for pair in zip(self._sources, names, strict=True)], names)
 
     def renamed(self, names: Sequence[str]) -> Frame:
         """Return the table with other names of its columns."""

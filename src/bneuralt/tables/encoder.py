@@ -372,7 +372,9 @@ class TableEncoder:
         self, X: Array | Frame, rows: slice, encoded: Array, unexpected: UnexpectedValues
     ) -> None:
         """Write the numbers of some rows, and count what training could not prepare for."""
-        part = X.take(rows) if isinstance(X, Frame) else X[rows]
+        part: Any = X
+        if len(encoded) < len(X):
+            part = X.take(rows) if isinstance(X, Frame) else X[rows]
         is_written = np.zeros(len(self.features), dtype=bool)
         if not isinstance(part, Frame):
             is_written[self._number_columns.column] = True
@@ -503,14 +505,18 @@ def _bent_numbers(
     for start in range(0, len(numbers), width):
         block = slice(start, start + width)
         columns = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
-        every_bends = bending.learn(columns, weight)
-        ends = zip(columns.min(axis=1).tolist(), columns.max(axis=1).tolist(), strict=True)
-        each = zip(numbers[block], every_bends, columns, ends, strict=True)
-        for number, bends, column, (low, high) in each:
-            if bends.limits is None or bends.limits[0] <= low <= high <= bends.limits[1]:
-                yield replace(number, limits=bends.limits, ramps=bends.ramps)  # of the same mean
-            else:
-                yield number.with_bends(bends, column, weight)
+        bends = bending.learn(columns, weight)
+        limits = np.array([each.limits or (-np.inf, np.inf) for each in bends]).T[..., np.newaxis]
+        means = [number.mean for number in numbers[block]]
+        low, high = limits[..., 0]
+        beyond = np.flatnonzero((columns.min(axis=1) < low) | (columns.max(axis=1) > high))
+        if beyond.size:
+            limited = columns[beyond].clip(*limits[:, beyond]).T
+            of_limited = ColumnMoments(limited, weight).rounded_means.tolist()
+            for i, mean in zip(beyond.tolist(), of_limited, strict=True):
+                means[i] = mean
+        for number, mean, each in zip(numbers[block], means, bends, strict=True):
+            yield replace(number, mean=mean, limits=each.limits, ramps=each.ramps)
 
 
 def _number_block(frame: Any) -> tuple[IntArray, FloatArray] | None:

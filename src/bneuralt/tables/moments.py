@@ -117,7 +117,8 @@ class ColumnMoments:
         total, total_square = np.zeros(low.size), np.zeros(low.size)
         with np.errstate(over="ignore", invalid="ignore"):
             for part, weight in self._blocks(self._lines):
-                scaled = np.subtract(part, low, dtype=np.float64)
+                is_copy = self._lines is not None and part.dtype == np.float64
+                scaled = np.subtract(part, low, out=part if is_copy else None, dtype=np.float64)
                 np.divide(scaled, unit, out=scaled)
                 total += weight @ scaled
                 total_square += weight @ np.square(scaled, out=scaled)

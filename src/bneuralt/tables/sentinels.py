@@ -70,13 +70,17 @@ def find_sentinels(
     return tuple(sorted(found))
 
 
-def have_repeated_ends(X: Array, weight: FloatArray) -> Array:
+def have_repeated_ends(
+    X: Array, weight: FloatArray, ends: tuple[Array, Array] | None = None
+) -> Array:
     """Return for each column whether its lowest or highest number repeats: the only candidates.
 
     Parameters
     ----------
     X : array of finite numbers of shape (n_rows, n_columns)
     weight : array of shape (n_rows,)
+    ends : (array, array), optional
+        Lowest and highest number of each column, if they are known.
 
     Examples
     --------
@@ -84,13 +88,17 @@ def have_repeated_ends(X: Array, weight: FloatArray) -> Array:
     >>> have_repeated_ends(X, np.ones(4))
     array([False,  True])
     """
+    n_columns, least = X.shape[1], _fewest_rows(weight)
+    repeats = np.zeros(n_columns, dtype=bool)
     if len(X) == 0:
-        return np.zeros(X.shape[1], dtype=bool)
-    rows = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)]
-    least = _fewest_rows(weight)
-    repeats = np.zeros(X.shape[1], dtype=bool)
-    for end in X.min(axis=0), X.max(axis=0):
-        repeats |= sum(weight[block] @ (X[block] == end) for block in rows) >= least
+        return repeats
+    for end in (X.min(axis=0), X.max(axis=0)) if ends is None else ends:
+        total = np.zeros(n_columns)
+        for start in range(0, len(X), BLOCK_ROWS):
+            places = np.flatnonzero(X[start : start + BLOCK_ROWS] == end)
+            row, column = np.divmod(places, n_columns)
+            total += np.bincount(column, weight[start + row], minlength=n_columns)
+        repeats |= total >= least
     return repeats
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,20 +24,19 @@ from bneuralt.tables.targets import TargetKind, UnreadTarget, learn_target
 __all__ = ["FeatureColumn", "TableLayout", "learn_layout"]
 
 
-@dataclass(frozen=True)
-class FeatureColumn:
-    """A column of a table that a model reads.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    position : int
-        Its index in the training table.
-    """
+class FeatureColumn(NamedTuple):
+    """Name of a column that a model reads, and its index in the training table."""
 
     name: str
     position: int
+
+
+#: What model files store of a layout, and its types.
+_STORED: dict[str, type] = {
+    **{"columns": list, "target": str, "target_position": int, "task": str},
+    **{"whole_numbers": bool, "n_columns": int, "has_header": bool, "target_notation": dict},
+    **{"decimal": str, "delimiter": str, "encoding": str},
+}
 
 
 @dataclass(frozen=True)
@@ -204,35 +203,15 @@ class TableLayout:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as a dictionary that JSON can store."""
-        return {
-            "columns": [
-                {"name": column.name, "position": column.position} for column in self.columns
-            ],
-            "target": self.target,
-            "target_position": self.target_position,
-            "task": self.task,
-            "whole_numbers": self.whole_numbers,
-            "n_columns": self.n_columns,
-            "has_header": self.has_header,
-            "target_notation": self.target_notation.to_plain() if self.target_notation else {},
-            "decimal": self.decimal,
-            "delimiter": self.delimiter,
-            "encoding": self.encoding,
+        notation = self.target_notation
+        return {name: getattr(self, name) for name in _STORED} | {
+            "columns": [column._asdict() for column in self.columns],
+            "target_notation": notation.to_plain() if notation else {},
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TableLayout:
         """Create a layout from the dictionary of `to_dict`.
-
-        Parameters
-        ----------
-        data : dict
-            The result of `to_dict`.
-
-        Returns
-        -------
-        TableLayout
-            A layout equal to the stored one.
 
         Raises
         ------
@@ -240,18 +219,15 @@ class TableLayout:
             An entry is missing or of the wrong type.
         """
         try:
+            values = {name: _expect(data, name, kind) for name, kind in _STORED.items()}
+            columns, notation = values.pop("columns"), values.pop("target_notation")
             layout = cls(
-                tuple(_stored_column(entry) for entry in _expect(data, "columns", list)),
-                _expect(data, "target", str),
-                _expect(data, "target_position", int),
-                _expect(data, "task", str),
-                _expect(data, "whole_numbers", bool),
-                _expect(data, "n_columns", int),
-                _expect(data, "has_header", bool),
-                _stored_notation(_expect(data, "target_notation", dict)),
-                _expect(data, "decimal", str),
-                _expect(data, "delimiter", str),
-                _expect(data, "encoding", str),
+                columns=tuple(  # those of earlier versions also have a kind
+                    FeatureColumn(_expect(each, "name", str), _expect(each, "position", int))
+                    for each in columns
+                ),
+                target_notation=Notation.from_plain(notation) if notation else None,
+                **values,
             )
             layout._check()
         except (KeyError, TypeError, ValueError) as error:
@@ -270,15 +246,6 @@ class TableLayout:
         names = [self.target, *self.column_names]
         if len(set(positions)) < len(positions) or len(set(names)) < len(names):
             raise ValueError("two columns have the same name or position")
-
-
-def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
-    name, position = _expect(entry, "name", str), _expect(entry, "position", int)
-    return FeatureColumn(name, position)  # files of earlier versions also have a kind
-
-
-def _stored_notation(entry: dict[str, Any]) -> Notation | None:
-    return Notation.from_plain(entry) if entry else None
 
 
 def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:

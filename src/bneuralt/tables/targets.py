@@ -19,6 +19,7 @@ __all__ = [
     "TargetKind",
     "UnreadTarget",
     "learn_target",
+    "missing_targets",
     "natural_target",
     "numbers_of_texts",
 ]
@@ -190,6 +191,14 @@ def _note(column: Column, name: str, notation: Notation | None) -> str:
         f"the target {name!r} is read as numbers ({text!r:.40} is "
         f"{float(notation.read([text])[0][0]):g}){gaps}; use --task classification for classes."
     )
+
+
+def missing_targets(values: Array) -> Array:
+    """Return which values are missing: None, NaN or NaT."""
+    if values.dtype.kind == "O":
+        is_gap = [v is None or v != v for v in values.ravel().tolist()]
+        return np.array(is_gap, dtype=bool).reshape(values.shape)
+    return np.asarray(values != values)
 
 
 def natural_target(column: Column) -> Array:

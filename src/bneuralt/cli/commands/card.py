@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.errors import BAD_DATA, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_file
+from bneuralt.cli.table_options import add_table_arguments
 
 if TYPE_CHECKING:
     from bneuralt._typing import IntArray
@@ -34,42 +33,19 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from bneuralt.cli.outputs import check_output, count
-    from bneuralt.cli.trained_models import (
-        held_out_rows,
-        is_known,
-        load_trained_model,
-        misfit,
-        stored_layout,
-    )
+    from bneuralt.cli.trained_models import ModelTable, is_known, load_trained_model
 
     check_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
-    layout = stored_layout(model, args.model)
-    table = read_file(args.data, args, layout=layout)
-    if args.missing == "error":
-        layout.check_no_missing(table)
-    y = layout.labels(table)
-    if y is None:
-        raise CommandError(
-            f"{args.data}: the column {layout.target!r}, which the model predicts, is missing: a "
-            "card needs the target of each row.",
-            BAD_DATA,
-        )
-    rows = held_out_rows(model, args.model, table, layout, y)
+    data = ModelTable.read(model, args.model, args.data, args)
+    y, rows, table = data.target("a card needs the target of each row"), data.held_out, data.table
     if rows is None:
         rows = np.flatnonzero(is_known(y))
-    X = layout.frame(table).take(rows)
     group = None if args.group is None else _Group(table, table.position(args.group), rows)
     try:
-        model.card(
-            X,
-            np.array(y[rows].tolist()),
-            args.out,
-            group=group,
-            title=args.title,
-        )
+        model.card(*data.rows(rows), args.out, group=group, title=args.title)
     except ValueError as error:
-        raise misfit(error, table, layout) from None
+        raise data.misfit(error) from None
     print(f"Card of {count(len(rows), 'row')} written to {args.out}.")
 
 

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_file
+from bneuralt.cli.table_options import add_table_arguments
 
 if TYPE_CHECKING:
     from bneuralt.shrinking import Compaction
@@ -42,35 +42,22 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from bneuralt.cli.trained_models import (
+        ModelTable,
         check_model_output,
-        held_out_rows,
         is_known,
         load_trained_model,
         save_trained_model,
-        stored_layout,
     )
 
     check_model_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
-    layout = stored_layout(model, args.model)
-    table = read_file(args.data, args, layout=layout)
-    y = layout.labels(table)
-    if y is None:
-        raise CommandError(
-            f"{args.data}: the column {layout.target!r}, which the model predicts, is missing: "
-            "compact needs the training table.",
-            BAD_DATA,
-        )
-    X = layout.frame(table)
-    held_out = held_out_rows(model, args.model, table, layout, y)
-    used = is_known(y)
-    if held_out is not None:
-        used[held_out] = False
-    rows = np.flatnonzero(used)
+    data = ModelTable.read(model, args.model, args.data, args)
+    used = is_known(data.target("compact needs the training table"))
+    if data.held_out is not None:
+        used[data.held_out] = False
     try:
         smaller = model.compact(
-            X.take(rows),
-            np.array(y[rows].tolist()),
+            *data.rows(np.flatnonzero(used)),
             max_weights=args.max_weights,
             max_bytes=args.max_bytes,
             cv=args.cv or None,
@@ -78,10 +65,9 @@ def run(args: argparse.Namespace) -> None:
     except (ValueError, TypeError) as error:
         raise CommandError(f"{args.data}: {error}", BAD_DATA) from None
     scores = None
-    if held_out is not None:
-        target = np.array(y[held_out].tolist())
-        X_test = X.take(held_out)
-        scores = model.score(X_test, target), smaller.score(X_test, target)
+    if data.held_out is not None:
+        test = data.rows(data.held_out)
+        scores = model.score(*test), smaller.score(*test)
     extra = {**model.extra_, "held_out_scores": None}
     save_trained_model(smaller, args.out, extra)
     report = _report(smaller.compaction_, scores, args.out)

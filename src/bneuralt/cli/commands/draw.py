@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.errors import BAD_DATA, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_file
+from bneuralt.cli.errors import CommandError
+from bneuralt.cli.table_options import add_table_arguments
 
 if TYPE_CHECKING:
     from bneuralt.estimators.base import NeuralTreeEstimator
@@ -100,15 +100,13 @@ def _write_picture(model: NeuralTreeEstimator, args: argparse.Namespace) -> None
 
 def _write_page(model: NeuralTreeEstimator, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
-    from bneuralt.cli.trained_models import stored_layout
+    from bneuralt.cli.trained_models import ModelTable
     from bneuralt.files import write_atomically
 
     check_output(args.out, inputs=(args.model, args.example) if args.example else (args.model,))
     examples = None
     if args.example:
-        layout = stored_layout(model, args.model)
-        table = read_file(args.example, args, layout=layout)
-        examples = layout.frame(table)
+        examples = ModelTable.read(model, args.model, args.example, args).X
     page = model.to_html(examples=examples, title=Path(args.model).stem)
     write_atomically(args.out, page)
     print(f"Page written to {args.out}; open it in a browser.")
@@ -116,14 +114,6 @@ def _write_page(model: NeuralTreeEstimator, args: argparse.Namespace) -> None:
 
 def _example(model: NeuralTreeEstimator, args: argparse.Namespace) -> Any:
     """Return the row that is shown, as the model reads it."""
-    import numpy as np
+    from bneuralt.cli.trained_models import ModelTable
 
-    from bneuralt.cli.trained_models import stored_layout
-
-    layout = stored_layout(model, args.model)
-    table = read_file(args.example, args, layout=layout)
-    if not 1 <= args.row <= table.n_rows:
-        raise CommandError(
-            f"--row {args.row}: {args.example} has rows 1 to {table.n_rows}.", BAD_DATA
-        )
-    return layout.frame(table).take(np.array([args.row - 1]))
+    return ModelTable.read(model, args.model, args.example, args).row(args.row)

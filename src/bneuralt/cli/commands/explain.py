@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_file
+from bneuralt.cli.table_options import add_table_arguments
 
 if TYPE_CHECKING:
     from bneuralt.explaining import Explanation
@@ -52,10 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Explain the rows; print sentences, or write contributions or a plot."""
-    import numpy as np
-
     from bneuralt.cli.outputs import check_output
-    from bneuralt.cli.trained_models import load_trained_model, misfit, stored_layout, task_of
+    from bneuralt.cli.trained_models import ModelTable, load_trained_model, task_of
     from bneuralt.files import write_atomically
 
     if args.plot and (not args.out or Path(args.out).suffix.lower() not in PICTURES):
@@ -65,21 +63,14 @@ def run(args: argparse.Namespace) -> None:
     model = load_trained_model(args.model)
     if (args.output or args.label) and task_of(model) == "regression":
         raise CommandError(f"--output and --label are for classes: {args.model} predicts numbers.")
-    layout = stored_layout(model, args.model)
-    table = read_file(args.data, args, layout=layout)
-    if args.missing == "error":
-        layout.check_no_missing(table)
-    X = layout.frame(table)
-    if args.row is not None:
-        if not 1 <= args.row <= table.n_rows:
-            raise CommandError(f"--row {args.row}: must be a number from 1 to {table.n_rows}.")
-        X = X.take(np.array([args.row - 1]))
+    data = ModelTable.read(model, args.model, args.data, args)
+    X = data.X if args.row is None else data.row(args.row)
     try:
         explanation = model.explain(X, output=args.output, method=args.method)
         if args.label is not None:
             explanation.of_output(args.label)
     except ValueError as error:
-        raise misfit(error, table, layout) from None
+        raise data.misfit(error) from None
     first = args.row or 1
     if args.plot:
         write_atomically(args.out, _picture(explanation, args))

@@ -14,7 +14,7 @@ from bneuralt.cli.errors import CANNOT_WRITE, USAGE, CommandError
 from bneuralt.export.targets import TARGETS, Option
 
 if TYPE_CHECKING:
-    from bneuralt.estimators.base import NeuralTreeEstimator
+    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +53,10 @@ def _options() -> dict[str, dict[str, Option]]:
 
 def run(args: argparse.Namespace) -> None:
     """Write the files of the chosen target."""
+    import numpy as np
+
     from bneuralt.cli.outputs import check_output
-    from bneuralt.cli.trained_models import load_trained_model
+    from bneuralt.cli.trained_models import ModelTable, is_known, load_trained_model
     from bneuralt.files import write_together
     from bneuralt.tables.csv_files import TableError
 
@@ -63,7 +65,9 @@ def run(args: argparse.Namespace) -> None:
     model = load_trained_model(args.model)
     try:
         if "data" in options:
-            options["X"], options["y"] = _rows(model, args.model, options.pop("data"))
+            data = ModelTable.read(model, args.model, options.pop("data"), args)
+            y = data.target("--data needs the target of each row")
+            options["X"], options["y"] = data.rows(np.flatnonzero(is_known(y)))
         files = TARGETS[args.to].files(model.model_.in_raw_units(), args.out, **options)
     except (ValueError, TypeError, ImportError) as error:
         if isinstance(error, TableError):
@@ -101,28 +105,6 @@ def _chosen_options(args: argparse.Namespace) -> dict[str, Any]:
             )
         options[name] = value
     return options
-
-
-def _rows(model: NeuralTreeEstimator, path: str, data: str) -> tuple[Any, Any]:
-    """Return the rows of a table whose target is known."""
-    import numpy as np
-
-    from bneuralt.cli.trained_models import is_known, stored_layout
-    from bneuralt.tables.file_table import read_csv
-
-    layout = stored_layout(model, path)
-    table = read_csv(
-        data,
-        delimiter=layout.delimiter or None,
-        encoding=layout.encoding or None,
-        decimal=layout.decimal or None,
-        expect=layout.needed_names,
-    )
-    y = layout.labels(table)
-    if y is None:
-        raise CommandError(f"--data {data}: has no target column {layout.target!r}.")
-    used = np.flatnonzero(is_known(y))
-    return layout.frame(table).take(used), np.array(y[used].tolist())
 
 
 def _message(error: Exception, args: argparse.Namespace) -> str:

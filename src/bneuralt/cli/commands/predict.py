@@ -22,17 +22,17 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.csv_cells import as_cell, csv_lines
+from bneuralt.cli.csv_cells import csv_lines, shares_of_classes
 from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, CommandError
 from bneuralt.cli.table_options import (
     add_memory_argument,
     add_table_arguments,
     is_in_blocks,
-    read_file,
 )
 
 if TYPE_CHECKING:
     from bneuralt._typing import Array, IntArray
+    from bneuralt.cli.trained_models import ModelTable
     from bneuralt.estimators.base import NeuralTreeEstimator
 
 
@@ -101,49 +101,40 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from bneuralt.cli.outputs import check_output, escape_control, write_data
-    from bneuralt.cli.trained_models import (
-        held_out_rows,
-        load_trained_model,
-        misfit,
-        stored_layout,
-        task_of,
-    )
+    from bneuralt.cli.trained_models import ModelTable, load_trained_model, task_of
     from bneuralt.files import write_atomically
 
     if args.out:
         check_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
-    layout = stored_layout(model, args.model)
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
-    table = read_file(args.data, args, layout=layout)
-    if args.missing == "error":
-        layout.check_no_missing(table)
+    data = ModelTable.read(model, args.model, args.data, args)
+    table, layout = data.table, data.layout
     if args.unknown == "error":
         layout.check_known(table, model.encoder_)
-    X = layout.frame(table)
-    y = layout.labels(table)
     keys = [table.position(column) for column in args.ids]
     if not args.ids:  # columns that identify rows
         keys = [j for j, name in enumerate(table.names) if name in layout.optional]
     ids = {table.names[j]: table.raw(j) for j in keys if not table.column(j).is_missing.all()}
     if args.out and not args.force:
         _check_replaces_predictions(args.out, table.names)
-    held_out = held_out_rows(model, args.model, table, layout, y)
-    if args.held_out and held_out is None:
-        raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
-    rows = held_out if args.held_out and held_out is not None else np.arange(table.n_rows)
+    rows: IntArray = np.arange(table.n_rows)
+    if args.held_out:
+        if data.held_out is None:
+            raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
+        rows = data.held_out
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once")  # not again for the probabilities
-            predicted = model.predict(X)
+            predicted = model.predict(data.X)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                probabilities = model.predict_proba(X) if hasattr(model, "classes_") else None
+                probabilities = model.predict_proba(data.X) if hasattr(model, "classes_") else None
     except ValueError as error:
-        raise misfit(error, table, layout) from None
+        raise data.misfit(error) from None
     summary = {"files": len(table.files)} if len(table.files) > 1 else {}
-    summary |= _summary(model, layout.task, y, predicted, probabilities, rows, held_out)
+    summary |= _summary(data, predicted, probabilities, rows)
     shown = probabilities if args.probabilities else None
     if args.json:
         text = _as_json(model, summary, rows, predicted, shown, ids)
@@ -196,19 +187,14 @@ def _why_no_held_out_rows(model: NeuralTreeEstimator, args: argparse.Namespace) 
 
 
 def _summary(
-    model: NeuralTreeEstimator,
-    task: str,
-    y: Array | None,
-    predicted: Array,
-    probabilities: Array | None,
-    rows: IntArray,
-    held_out: IntArray | None,
+    data: ModelTable, predicted: Array, probabilities: Array | None, rows: IntArray
 ) -> dict[str, Any]:
     import numpy as np
 
     from bneuralt.cli.evaluation import scores
     from bneuralt.cli.trained_models import is_known
 
+    model, task, y, held_out = data.model, data.layout.task, data.y, data.held_out
     summary: dict[str, Any] = {"rows": len(rows), "scores": None, "held_out": None}
     if y is None:
         return summary
@@ -259,13 +245,12 @@ def _as_csv(
     raw: bool,
     ids: dict[str, list[Any]],
 ) -> str:
-    titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
-    lines = [["row", "prediction", *titles, *ids]]
-    for row, label in zip(rows, predicted[rows].tolist(), strict=True):
-        more = [] if probabilities is None else probabilities[row].tolist()
-        copied = [cells[row] if raw else as_cell(cells[row]) for cells in ids.values()]
-        lines.append([row + 1, label if raw else as_cell(label), *more, *copied])
-    return csv_lines(lines, raw=True)
+    shares = {} if probabilities is None else shares_of_classes(model, probabilities[rows])
+    columns = {"row": rows + 1, "prediction": predicted[rows], **shares}
+    cells = [*(column.tolist() for column in columns.values())]
+    cells += [[values[row] for row in rows] for values in ids.values()]
+    titles = csv_lines([[*columns, *ids]], raw=True)
+    return titles + csv_lines(zip(*cells, strict=True), raw)
 
 
 def _as_json(

@@ -14,7 +14,6 @@ read in blocks and may be larger than the memory: then there is no cross-validat
 from __future__ import annotations
 
 import argparse
-import json
 
 from bneuralt.cli.errors import USAGE, CommandError
 from bneuralt.cli.table_options import (
@@ -140,7 +139,7 @@ def run(args: argparse.Namespace) -> None:
 
     import numpy as np
 
-    from bneuralt.cli.outputs import StatusLine, check_output, count
+    from bneuralt.cli.outputs import check_output, count
     from bneuralt.tables.block_table import BLOCK_SHARE
     from bneuralt.tables.file_table import read_files
     from bneuralt.tables.kinds import decided
@@ -173,69 +172,36 @@ def run(args: argparse.Namespace) -> None:
     assert y is not None
 
     # Imported after the checks of the files, because these imports take a second.
-    from bneuralt.cli.model_fitting import (
-        check_categories,
-        check_single_prediction,
-        fit_and_score,
-        make_model,
-        set_columns,
-        split_table,
-    )
-    from bneuralt.cli.summary import train_report
-    from bneuralt.cli.trained_models import (
-        check_model_output,
-        save_trained_model,
-        usable_rows,
-    )
+    from bneuralt.cli.model_fitting import split_table, train_and_report
+    from bneuralt.cli.trained_models import check_model_output, usable_rows
 
     check_model_output(args.out, inputs=(args.data,))
     rows = usable_rows(layout, table, y, args.missing)
     if not rows.size:
         raise table.error("every row has missing values; use --missing learn.")
-    identifiers = "keep" if args.keep_ids else "drop"
-    X = decided(layout.frame(table), identifiers).take(rows)
+    X = decided(layout.frame(table), "keep" if args.keep_ids else "drop").take(rows)
     y = np.array(y[rows].tolist())
-    model = make_model(
-        layout.task,
-        settings,
-        forest=args.forest,
-        seed=args.seed,
-        n_jobs=args.jobs,
-        verbose=args.verbose,
-    )
+    parts = split_table(X, y, layout.task, layout.target, args.data, args.test_fraction, args.seed)
     categorical, numeric = (
         [table.names[table.position(column)] for column in listed]
         for listed in (args.categorical, args.numeric)
     )
-    set_columns(model, categorical, numeric, args.keep_ids)
-    check_single_prediction(model)
-    parts = split_table(X, y, layout.task, layout.target, args.data, args.test_fraction, args.seed)
-    with StatusLine(args.verbose) as status:
-        report = fit_and_score(
-            model,
-            parts,
-            folds=args.cv,
-            seed=args.seed,
-            has_settings=bool(settings),
-            status=status,
-        )
-    check_categories(model, X, args.max_categories, args.data)
     n_left = table.n_rows - len(rows)
     left_out = f"{count(n_left, 'row')} with missing values left out."
-    report["notes"] = [*layout.notes, *([left_out] if n_left else []), *report["notes"]]
-    report["data"] = {"file": table.source, "sha256": table.sha256, **report["data"]}
-    save_trained_model(
-        model,
-        args.out,
-        {
+    train_and_report(
+        args,
+        settings,
+        parts,
+        (categorical, numeric),
+        folds=args.cv,
+        data={"file": table.source, "sha256": table.sha256},
+        extra={
             "table": layout.to_dict(),
             "data_sha256": table.sha256,
             "split": {"seed": args.seed, "fraction": args.test_fraction, "missing": args.missing},
-            "held_out_scores": report["held_out"]["scores"] if report["held_out"] else None,
         },
+        notes=[*layout.notes, *([left_out] if n_left else [])],
     )
-    report["model"]["file"] = args.out
-    print(json.dumps(report, indent=2) if args.json else train_report(report))
 
 
 def _fraction(text: str) -> float:

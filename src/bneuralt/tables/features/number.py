@@ -20,7 +20,7 @@ from bneuralt.expressions import (
     select,
 )
 from bneuralt.lines import IDENTITY, ClampedLine, LineSum
-from bneuralt.tables.bends import Bending, Bends, Ramp, rounded_ends
+from bneuralt.tables.bends import Bending, Ramp, rounded_ends
 from bneuralt.tables.columns import Column, Written
 from bneuralt.tables.features.feature import (
     ColumnError,
@@ -120,13 +120,9 @@ class NumberFeature(Feature):
         if is_gap.any():
             values, used = values[~is_gap], used[~is_gap]
         (bends,) = bending.learn(values[np.newaxis].astype(np.float64), used)
-        return self.with_bends(bends, values, used)
-
-    def with_bends(self, bends: Bends, values: Array, weight: FloatArray) -> Self:
-        """Return the description with limits and ramps of numbers without gaps."""
         mean = self.mean
         if bends.limits is not None:
-            mean = rounded_mean(values.clip(*bends.limits), weight)
+            mean = rounded_mean(values.clip(*bends.limits), used)
         return replace(self, mean=mean, limits=bends.limits, ramps=bends.ramps)
 
     def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:

@@ -110,10 +110,10 @@ def linear_cost(evidence: Evidence, quantity: str) -> Check:
     x = np.log([record["nodes"] for record in records])
     y = np.log([record[quantity] for record in records])
     exponent = float(np.polyfit(x, y, 1)[0])
-    ends = [records[0], records[-1]]
+    first, last = ((record["nodes"], record[quantity]) for record in (records[0], records[-1]))
     text = (
-        f"exponent {exponent:.2f} from {ends[0]['nodes']:,} to {ends[1]['nodes']:,} nodes "
-        f"({ends[0][quantity]:,.3g} to {ends[1][quantity]:,.0f} {quantity.split('_')[-1]})"
+        f"exponent {exponent:.2f} from {first[0]:,} to {last[0]:,} nodes "
+        f"({round(first[1], 2):,} to {last[1]:,.0f} {quantity.split('_')[-1]})"
     )
     return Check(text, exponent <= 1.1)
 
