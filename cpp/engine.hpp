@@ -241,5 +241,7 @@ const Engine& engine_avx512();
 const Registry& registry();
 // Whether the backward pass of an activation needs the node's weighted sum.
 bool keeps_sum(int activation_code);
+// The values of an activation, in place of n weighted sums.
+void activation_values(int code, const double* parameters, int n, double* values);
 
 }  // namespace bnt

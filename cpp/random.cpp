@@ -5,20 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "generator.hpp"
+
 namespace bnt {
 
 namespace {
-
-// SplitMix64 (Steele, Lea and Flood 2014): a counter passed through a mixer.
-struct SplitMix64 {
-    uint64_t state;
-    uint64_t next() {
-        uint64_t z = (state += 0x9e3779b97f4a7c15ull);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        return z ^ (z >> 31);
-    }
-};
 
 // Rows shuffled between two looks for an interruption: some 20 ms.
 constexpr int64_t kStride = int64_t(1) << 20;

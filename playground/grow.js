@@ -1,5 +1,8 @@
-// Random trees: what bneuralt.tree.growth does with a number of weights, and signs of effects.
-import { ACTIVATIONS, DEPTH, DRAWING, GROWTH } from "./recipe.js";
+// Random trees: what cpp/growth.cpp does with a number of weights, and signs of effects.
+import { ACTIVATIONS, DEPTH, GROWTH } from "./recipe.js";
+
+// kEnoughWeights and kGroupTries of cpp/growth.cpp
+const SUFFICIENT_WEIGHTS = 0.97, GROUP_TRIES = 16;
 
 /** Grow a structure of nodes and leaves; all outputs get the same share of the weights. */
 function growTo(random, k, nWeights, maxDepth) {
@@ -32,7 +35,7 @@ function growTo(random, k, nWeights, maxDepth) {
     depth.push(depth[above] + 1);
     attach(output, parent.length - 1, depth.at(-1), n);
   }
-  if (total + 1 + low <= nWeights && total < DRAWING.SUFFICIENT_WEIGHTS * nWeights) return growTo(random, k, nWeights, maxDepth + 1);
+  if (total + 1 + low <= nWeights && total < SUFFICIENT_WEIGHTS * nWeights) return growTo(random, k, nWeights, maxDepth + 1);
   return numbered(parent, [...leaves.flat(), ...tooDeep], k);
 }
 
@@ -68,13 +71,13 @@ export function drawTree(random, encoder, varies, k, nWeights, rampShare = 0) {
   const least = k * (1 + GROWTH.min_children);
   nWeights = Math.max(nWeights, least);
   let nGrown = nWeights, best = null;
-  for (let attempt = 0; attempt < DRAWING.GROUP_TRIES; attempt++) {
+  for (let attempt = 0; attempt < GROUP_TRIES; attempt++) {
     const grown = growTo(random, k, nGrown, DEPTH.MAX_DEPTH);
     grown.features = Array.from(grown.leafParent, () => random.place(totals));
     grown.total = 2 * grown.parent.length - k + grown.features.reduce((sum, j) => sum + inputs[j].length, 0);
     const isBetter = !best || (best.total < grown.total && grown.total <= nWeights) || (nWeights < best.total && grown.total < best.total);
     if (isBetter) best = grown;
-    if (DRAWING.SUFFICIENT_WEIGHTS * nWeights <= best.total && best.total <= nWeights) break;
+    if (SUFFICIENT_WEIGHTS * nWeights <= best.total && best.total <= nWeights) break;
     nGrown = Math.max(least, Math.min(nWeights, Math.trunc((nGrown * nWeights) / grown.total)));
   }
   return withWeights(random, best, inputs, encoder, k, rampShare);

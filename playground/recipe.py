@@ -39,7 +39,7 @@ from bneuralt.tables.features import category, date, feature, means
 from bneuralt.training.losses import LINKS, LOSSES
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.settings import SETTINGS
-from bneuralt.tree import growing, growth
+from bneuralt.tree import growing
 from bneuralt.tree.activations import EXPRESSIONS, NAMES
 from playground.translate import module_to_javascript
 
@@ -104,7 +104,6 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION", "FRACTION_BESIDE")),
     "IDLE": (idle, ("TOLERANCE",)),
-    "DRAWING": (growth, ("SUFFICIENT_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),
 }
 

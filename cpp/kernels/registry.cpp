@@ -1,5 +1,8 @@
 // The lists of activations, losses and optimizers as plain data. Compiled once, for every
 // processor.
+#include <algorithm>
+
+#include "mathematics/activations.hpp"
 #include "mathematics/losses.hpp"
 #include "training/optimizers.hpp"
 
@@ -52,6 +55,17 @@ bool keeps_sum(int activation_code) {
     BNT_ISA::Activations::with(activation_code,
                                [&](auto tag) { keeps = decltype(tag)::type::keeps_sum; });
     return keeps;
+}
+
+void activation_values(int code, const double* parameters, int n, double* values) {
+    constexpr int W = BNT_ISA::Simd<double>::lanes;
+    double some[W] = {};
+    for (int i = 0; i < n; i += W) {
+        const int m = std::min(W, n - i);
+        std::copy_n(values + i, m, some);
+        BNT_ISA::called_values<double>(code, parameters, 1, 1, some);
+        std::copy_n(some, m, values + i);
+    }
 }
 
 }  // namespace bnt

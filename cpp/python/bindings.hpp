@@ -14,5 +14,6 @@ void bind_data(nanobind::module_& m);
 void bind_job(nanobind::module_& m);
 void bind_training(nanobind::module_& m);
 void bind_csv(nanobind::module_& m);
+void bind_growth(nanobind::module_& m);
 
 }  // namespace bnt

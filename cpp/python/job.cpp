@@ -1,6 +1,8 @@
 // Jobs and results as Python objects.
 #include "job.hpp"
 
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings.hpp"
 
 using namespace nanobind::literals;
@@ -26,6 +28,10 @@ void bind_job(nb::module_& m) {
             "__init__", [](Job* self, const nb::kwargs& fields) { new (self) Job(Fields(fields)); },
             nb::sig("def __init__(self, **fields: typing.Any) -> None"));
     nb::class_<Result>(m, "Result", "The result of a job.")
+        .def_prop_ro(
+            "structure", [](const Result& r) { return r.structure; },
+            nb::sig("def structure(self) -> Structure | None"),
+            "The structure of a tree that was planned, before leaves moved.")
         .def_prop_ro(
             "parameters",
             [](nb::handle self) {

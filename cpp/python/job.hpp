@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <variant>
 
@@ -27,6 +28,7 @@ inline Vector as_parameters(nb::handle object, const char* name, size_t size) {
 
 // The result of a job. Arrays are views of memory that this object owns.
 struct Result {
+    std::shared_ptr<Structure> structure;  // of a tree that was planned
     Vector parameters, state;
     std::vector<int32_t> leaf_input, moves;  // moves: epoch, leaf, from, to of each
     int64_t step = 0;
@@ -90,19 +92,20 @@ class Job {
   public:
     // The only list of the fields of a job in the core.
     explicit Job(Fields fields)
-        : weighted_(fields.instance<WeightedTree>("tree", "WeightedTree")),
+        : tree_(fields.optional("tree")),
           settings_(fields.instance<Settings>("settings", "Settings")),
           rows_(fields.optional("rows")), weights_(fields.optional("sample_weight")),
           val_rows_(fields.optional("validation_rows")),
           val_weights_(fields.optional("validation_weight")),
           seed_(as_seed(fields.optional("seed"))) {
-        const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        if (nb::isinstance<PlannedTree>(tree_))
+            planned_ = &as_instance<PlannedTree>(tree_, "tree", "PlannedTree");
+        else weighted_ = &as_instance<WeightedTree>(tree_, "tree", "WeightedTree");
         const size_t n_inputs = size_t(tree().n_inputs);
-        n_parameters_ = size_t(n_parameters(weighted.tree()));
-        n_state_ = n_parameters_ * registry().optimizers[this->settings().optimizer.code].n_state;
         if (const auto state = fields.pair("optimizer_state")) {
-            state_ = as_parameters(state->first, "optimizer_state", n_state_);
-            if ((state_->index() == 0) != weighted.is_single())
+            if (planned_) fail("a tree that is not grown yet has no optimizer_state");
+            state_ = as_parameters(state->first, "optimizer_state", n_state(tree()));
+            if ((state_->index() == 0) != single_precision())
                 fail_type("optimizer_state is of another dtype");
             step_ = as_whole(state->second, "the step of optimizer_state", 0, INT64_MAX);
         }
@@ -119,12 +122,17 @@ class Job {
         if (const nb::object allowed = fields.optional("may_move_to"); !allowed.is_none()) {
             may_move_to_ = as_array<uint8_t>(allowed, "may_move_to");
             moves_by_node_ = may_move_to_.size() != n_inputs;
+            if (planned_ && moves_by_node_)
+                fail(
+                    "the nodes of a tree that is not grown yet are not known: may_move_to needs "
+                    "one entry for each input");
             if (moves_by_node_ && may_move_to_.size() != n_inputs * size_t(tree().n_nodes))
                 fail("may_move_to has " + std::to_string(may_move_to_.size()) +
                      " entries, it must have one for each of the " + std::to_string(n_inputs) +
                      " inputs, or for each node and input");
         }
         if (const auto signs = fields.pair("signs")) {
+            if (planned_) fail("a tree that is not grown yet has no signs");
             node_sign_ =
                 as_array<int8_t>(signs->first, "the signs of the nodes", size_t(tree().n_nodes));
             input_sign_ = as_array<int8_t>(signs->second, "the signs of the inputs", n_inputs);
@@ -135,7 +143,9 @@ class Job {
         fields.require_no_other();
     }
 
-    const Tree& tree() const { return nb::cast<const WeightedTree&>(weighted_).tree(); }
+    // Of a planned tree, its outline.
+    const Tree& tree() const { return planned_ ? planned_->outline() : weighted_->tree(); }
+    bool is_planned() const { return planned_ != nullptr; }
     const Settings& settings() const { return nb::cast<const Settings&>(settings_); }
 
     // The rows of one run. A job itself never changes, so that several calls may share it.
@@ -182,13 +192,14 @@ class Job {
     // Trains; runs without the GIL, on any thread.
     void run(const Rows& rows, int n_threads, const Hooks& hooks, Result& result) const {
         const auto started = std::chrono::steady_clock::now();
+        if (planned_) result = untouched();
         Recorder recorder{hooks, result.history, result.moves};
         const Hooks job_hooks{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr,
                               &Recorder::epoch_done, &Recorder::leaf_moved};
         std::visit(
             [&](auto& theta) {
                 using T = typename std::decay_t<decltype(theta)>::value_type;
-                const TrainingTask<T> task{rows.tree,
+                const TrainingTask<T> task{result.structure ? &result.structure->tree() : rows.tree,
                                            theta.data(),
                                            std::get<std::vector<T>>(result.state).data(),
                                            &result.step,
@@ -208,26 +219,41 @@ class Job {
             std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     }
 
-    // The result of a job that is never run.
+    // The result of a job that is never run; grows a planned tree.
     Result untouched() const {
         Result result;
-        const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        std::vector<double> weights;
+        if (planned_) {
+            GrownTree grown = planned_->grown();
+            weights = std::move(grown.weights);
+            result.structure = std::make_shared<Structure>(
+                tree().n_inputs, tree().n_outputs, std::move(grown.parent),
+                std::move(grown.activation), std::move(grown.leaf_parent),
+                std::move(grown.leaf_input), std::move(grown.activation_parameters),
+                grown.trains_activations);
+        }
+        const Tree& t = planned_ ? result.structure->tree() : weighted_->tree();
         const auto start_in = [&](auto zero) {
             using T = decltype(zero);
-            const T* theta = weighted.theta<T>();
-            result.parameters = std::vector<T>(theta, theta + n_parameters_);
-            result.state = state_ ? *state_ : Vector(std::vector<T>(n_state_));
+            if (planned_) {
+                result.parameters = std::vector<T>(weights.begin(), weights.end());
+            } else {
+                const T* theta = weighted_->theta<T>();
+                result.parameters = std::vector<T>(theta, theta + n_parameters(t));
+            }
+            result.state = state_ ? *state_ : Vector(std::vector<T>(n_state(t)));
         };
-        if (weighted.is_single()) start_in(float{});
+        if (single_precision()) start_in(float{});
         else start_in(double{});
         result.step = step_;
-        const Tree& t = weighted.tree();
         result.leaf_input.assign(t.leaf_input, t.leaf_input + t.n_leaves);
         result.outcome.status = Status::interrupted;
         return result;
     }
 
-    bool single_precision() const { return nb::cast<const WeightedTree&>(weighted_).is_single(); }
+    bool single_precision() const {
+        return planned_ ? planned_->is_single() : weighted_->is_single();
+    }
 
   private:
     static void require_signs(const In<int8_t>& signs) {
@@ -257,10 +283,15 @@ class Job {
         }
     };
 
-    nb::object weighted_, settings_, rows_, weights_, val_rows_, val_weights_;
+    size_t n_state(const Tree& t) const {
+        return size_t(n_parameters(t)) * registry().optimizers[settings().optimizer.code].n_state;
+    }
+
+    nb::object tree_, settings_, rows_, weights_, val_rows_, val_weights_;
     uint64_t seed_;
     int64_t step_ = 0;
-    size_t n_parameters_ = 0, n_state_ = 0;
+    const WeightedTree* weighted_ = nullptr;
+    const PlannedTree* planned_ = nullptr;
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
     In<uint8_t> may_move_to_;

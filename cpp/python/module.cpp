@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
     bnt::bind_job(m);
     bnt::bind_training(m);
     bnt::bind_csv(m);
+    bnt::bind_growth(m);
     m.def(
         "engine", [] { return std::string(bnt::engine().name); },
         "Return the instruction set in use.");

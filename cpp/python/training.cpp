@@ -40,7 +40,8 @@ class PythonListener : public JobListener {
             }
             Job* job = nullptr;
             if (!nb::try_cast<Job*>(entry, job) || !job) fail_type("jobs must be Job objects");
-            Item item{job, job->prepare(data_, validation_), job->untouched()};
+            Item item{job, job->prepare(data_, validation_),
+                      job->is_planned() ? Result() : job->untouched()};
             alive_.push_back(entry);
             next = &items_.emplace_back(std::move(item));
             return false;
@@ -83,7 +84,10 @@ class PythonListener : public JobListener {
     // The results of all jobs so far, and the exception that Python raised or None.
     nb::tuple outcome() {
         nb::list results;
-        for (Item& item : items_) results.append(nb::cast(std::move(item.result)));
+        for (Item& item : items_) {
+            const bool never_ran = item.job->is_planned() && !item.result.structure;
+            results.append(nb::cast(never_ran ? item.job->untouched() : std::move(item.result)));
+        }
         return nb::make_tuple(results, signals_.exception());
     }
 

@@ -1,6 +1,7 @@
 // A structure with weights: the core's form of a NeuralTree.
 #pragma once
 
+#include "../growth.hpp"
 #include "../structure.hpp"
 #include "arrays.hpp"
 
@@ -34,6 +35,30 @@ class WeightedTree {
     const Tree* tree_;
     In<float> single_;
     In<double> full_;
+};
+
+// A tree that is grown when it is needed, by the thread that trains it.
+class PlannedTree {
+  public:
+    PlannedTree(nb::handle rule, uint64_t seed, bool is_single)
+        : owner_(nb::borrow(rule)), rule_(as_instance<GrowthRule>(rule, "rule", "GrowthRule")),
+          seed_(seed), is_single_(is_single) {
+        outline_.n_inputs = rule_.n_inputs;
+        outline_.n_outputs = rule_.n_outputs;
+        outline_.output_activation = rule_.output.code;
+    }
+
+    // What is known before: numbers of inputs and outputs, and the activation of the outputs.
+    const Tree& outline() const { return outline_; }
+    bool is_single() const { return is_single_; }
+    GrownTree grown() const { return grow(rule_, seed_); }
+
+  private:
+    nb::object owner_;  // keeps the rule alive
+    const GrowthRule& rule_;
+    uint64_t seed_;
+    bool is_single_;
+    Tree outline_;
 };
 
 }  // namespace bnt

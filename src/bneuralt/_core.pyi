@@ -68,6 +68,33 @@ class Structure:
 
     def __init__(self, n_inputs: int, n_outputs: int, parent: numpy.typing.NDArray[Any], activation: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any], leaf_input: numpy.typing.NDArray[Any], activation_parameters: numpy.typing.NDArray[Any], trains_activations: bool) -> None: ...
 
+    def with_leaf_inputs(self, leaf_input: numpy.typing.NDArray[Any]) -> Structure:
+        """Return the structure with other inputs of its leaves."""
+
+    @property
+    def n_inputs(self) -> int: ...
+
+    @property
+    def n_outputs(self) -> int: ...
+
+    @property
+    def parent(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def activation(self) -> numpy.typing.NDArray[numpy.uint8]: ...
+
+    @property
+    def leaf_parent(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def leaf_input(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def activation_parameters(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def trains_activations(self) -> bool: ...
+
     @property
     def n_parameters(self) -> int: ...
 
@@ -98,6 +125,21 @@ class WeightedTree:
     """A structure with weights."""
 
     def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[Any]) -> None: ...
+
+class PlannedTree:
+    """A tree that is grown by the thread that trains it."""
+
+    def __init__(self, rule: GrowthRule, seed: int, is_single: bool) -> None: ...
+
+def with_output_leaves(tree: WeightedTree, factor: float, output: numpy.typing.NDArray[Any], input: numpy.typing.NDArray[Any], weight: numpy.typing.NDArray[Any], bias: numpy.typing.NDArray[Any]) -> tuple[Structure, numpy.typing.NDArray[Any]]:
+    """
+    Return structure and weights of a tree of linear outputs that are multiplied by a factor, and have more leaves and other biases.
+    """
+
+def idle_branches(tree: WeightedTree, low: numpy.typing.NDArray[Any], high: numpy.typing.NDArray[Any], tolerance: float) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64]]:
+    """
+    Return the edges and leaves that contribute almost the same for all inputs between two limits, and the middle of what each contributes.
+    """
 
 def forward_tree(tree: WeightedTree, X: object, n_threads: int, softmax: bool) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
     """
@@ -200,6 +242,10 @@ class Result:
     """The result of a job."""
 
     @property
+    def structure(self) -> Structure | None:
+        """The structure of a tree that was planned, before leaves moved."""
+
+    @property
     def parameters(self) -> numpy.typing.NDArray[Any]: ...
 
     @property
@@ -260,6 +306,21 @@ def code_cells(data: numpy.typing.NDArray[numpy.uint8], starts: numpy.typing.NDA
 def read_quantities(texts: list[str], decimal: int, thousands: str, unit: str, may_precede: bool) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32]]:
     """
     Return the numbers of texts with separators and a unit, and the texts that are not of the usual form.
+    """
+
+class GrowthRule:
+    """A distribution of trees; see cpp/growth.hpp."""
+
+    def __init__(self, **fields: Any) -> None: ...
+
+def sample_features(rule: GrowthRule, seed: int, parent: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any]) -> numpy.typing.NDArray[numpy.int32]:
+    """Return the feature of each leaf of a structure."""
+
+def grow(rule: GrowthRule, seed: int, sampler: Callable[..., numpy.typing.NDArray[numpy.int32]] | None = None) -> tuple[Structure, numpy.typing.NDArray[numpy.float64]]:
+    """
+    Return structure and weights of a random tree, a function of the rule and the seed.
+
+    `sampler` is called with leaf_parent and parent, and returns the feature of each leaf.
     """
 
 def engine() -> str:

@@ -311,7 +311,7 @@ def test_progress_says_which_tree_is_trained(run_here):
 
 
 def test_progress_does_not_jump_back_when_all_rows_are_trained_on(run_here):
-    options = ("--verbose", "--set", "early_stopping=refit", "--set", "max_epochs=10")
+    options = ("--verbose", "--set", "early_stopping=refit", "--set", "max_epochs=10", "--seed", 1)
     done = train(run_here, base(), *options)
     first, refit = done.stderr.split("refit on all rows", 1)
     for part, words in ((first, "validation loss"), (refit, "loss")):

@@ -257,7 +257,7 @@ def test_columns_that_never_meet_cannot_interact(browser, tmp_path):
 
 def large_tree(n_weights=400, **options):
     X = np.random.default_rng(0).normal(size=(200, 5))
-    model = BNeuralTRegressor(**SMALL, n_weights=n_weights, **options)
+    model = BNeuralTRegressor(**{**SMALL, "n_weights": n_weights, **options})
     return model.fit(X, X[:, 0] ** 2 + X[:, 1]), X
 
 
@@ -281,7 +281,7 @@ def test_small_trees_open_as_a_whole(browser, tmp_path):
 
 
 def test_a_fold_is_reached_by_keys_and_shows_what_it_stands_for(browser, tmp_path):
-    model, _ = large_tree()
+    model, _ = large_tree(random_state=1)
     open_page(browser, model, tmp_path)
     summary = shown(browser)
     browser.run("document.getElementById('drawing').focus()")

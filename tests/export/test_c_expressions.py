@@ -159,7 +159,8 @@ def compare_real(tmp_path, models, frame):
             if model.task == "numbers":
                 values = decided
             error = np.abs(values - expected) / np.maximum(1.0, np.abs(expected))
-            size = max(1.0, np.abs(inputs).max() / 1000)  # large inputs cancel with biases
+            # large inputs cancel with biases; float32 rounds an input of 500 by 3e-5
+            size = max(1.0, np.abs(inputs).max() / 250)
             assert error.max() < size * TOLERANCE[dtype], (dtype, libm, model.link)
 
 

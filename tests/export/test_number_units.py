@@ -70,7 +70,7 @@ def run(model, table, tmp_path, dtype):
     [
         BNeuralTRegressor(random_state=0),
         BNeuralTRegressor(scale="standard", ramps=8, random_state=0),
-        BNeuralForestRegressor(n_estimators=2, random_state=0),
+        BNeuralForestRegressor(n_estimators=2, random_state=1),
     ],
     ids=["tree", "standard", "forest"],
 )

@@ -158,7 +158,8 @@ def test_numbers_of_the_model_are_those_that_are_drawn(kind, tmp_path):
     if kind is BNeuralTRegressor:  # that of two classes has differences of weights
         for weight in edges_and_leaves.tolist():
             assert f"{abs(weight):.15g}" in formula or abs(weight) == 1
-    assert formula == model.to_formula(digits=None)
+    # a difference of two numbers of three digits may have an error in its 17th one
+    assert formula == model.to_formula(digits=None if kind is BNeuralTRegressor else 15)
     model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert loaded.n_weights == "readable"

@@ -24,6 +24,8 @@ from tests.reference.attributions import (
     jacobian,
     rescaled_contributions,
 )
+from tests.reference.growth import grow
+from tests.reference.idle import contribution_bounds
 from tests.reference.lines import inputs_of_rows, limited_line
 from tests.reference.losses import LOSS, LOSS_GRADIENT, targets
 from tests.reference.moving import LeafMover, Moved
@@ -60,10 +62,12 @@ __all__ = [
     "batch_loss",
     "build",
     "clipped",
+    "contribution_bounds",
     "examples",
     "forward",
     "forward_pass",
     "gradient",
+    "grow",
     "inputs_of_rows",
     "integrated_gradients",
     "jacobian",

@@ -12,10 +12,12 @@ from bneuralt import (
     BNeuralTRegressor,
     Growth,
     NeuralTree,
+    _core,
 )
 from bneuralt.fitting import tree as fitting_of_trees
 from bneuralt.shrinking import without_idle_branches
 from bneuralt.training import TrainingDiverged
+from tests import reference
 from tests.helpers.strategies import neural_trees, seeds
 
 
@@ -52,6 +54,22 @@ def test_outputs_stay_the_same(tree, seed, share):
     size = (1.0 + np.abs(weights).max()) ** (tree.depth + 2)
     error = 1e-7 * tree.n_parameters**2 * size
     np.testing.assert_allclose(pruned.forward(X), tree.forward(X), rtol=0, atol=error)
+
+
+@settings(max_examples=150)
+@given(neural_trees(), seeds, st.floats(0, 0.5))
+def test_idle_branches_are_those_of_the_reference(tree, seed, tolerance):
+    low, high = np.sort(np.random.default_rng(seed).normal(size=(2, tree.n_inputs)), axis=0)
+    place, middle = _core.idle_branches(tree.core, low, high, tolerance)
+    least, most = reference.contribution_bounds(tree, low, high)
+    parent = np.concatenate([tree.parent[tree.n_outputs :], tree.leaf_parent])
+    span = most - least
+    of_sum = np.bincount(parent, span, minlength=tree.parent.size)[parent]
+    margin = 1e-9 * (1 + of_sum)  # values of activations differ in their last digits
+    is_idle = np.isin(np.arange(span.size), place)
+    assert not np.any(is_idle & (span > tolerance * of_sum + margin))
+    assert not np.any(~is_idle & (span < tolerance * of_sum - margin))
+    np.testing.assert_allclose(middle, ((least + most) / 2)[place], rtol=1e-9, atol=1e-9)
 
 
 def test_only_what_varies_less_than_rounding_is_removed():

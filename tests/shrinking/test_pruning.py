@@ -13,7 +13,7 @@ X, WEIGHT = RNG.normal(size=(50, 4)), RNG.random(50) + 0.1
 
 @pytest.fixture
 def tree():
-    return draw_tree(np.random.default_rng(1), 1, hidden="tanh", n_inputs=4)
+    return draw_tree(np.random.default_rng(2), 1, hidden="tanh", n_inputs=4)
 
 
 def pruned(tree, rows, weight, sizes, reached=None):

@@ -219,6 +219,32 @@ class Valid:
             "n_threads": int(self.rng.integers(1, 3)),
         }
 
+    def rule(self) -> dict[str, Any]:
+        rng, m = self.rng, self.m
+        n_ramps = np.zeros(m, np.int32)
+        n_ramps[0] = m - 1
+        given: dict[str, Any] = {
+            "groups": np.sort(rng.integers(0, m, m)).astype(np.int32),
+            "chances": rng.uniform(0.1, 1, m),
+            "sets": [np.arange(m, dtype=np.int32), np.zeros(1, np.int32)],
+            "image": np.array([m], np.int32),
+            "n_ramps": n_ramps,
+        }
+        chosen = {name: value for name, value in given.items() if rng.random() < 0.3}
+        if "groups" in chosen:
+            chosen["groups"][-1] = m - 1
+        if "sets" in chosen:
+            chosen.pop("image", None)
+        return {
+            "n_inputs": m, "n_outputs": self.k, "max_depth": 3, "min_children": 1,
+            "max_children": 3, "n_weights": int(rng.choice([0, 60])), "deepen": True,
+            "leaf_probability": 0.5, "min_size": 1, "max_size": 1000, "mean_size": 10.0,
+            "min_spread": 0.5, "max_spread": 2.0, "field_depth": 1, "ramp_fraction": 0.5,
+            "output": (0, 1.0, []), "inner": [(0, 1.0, []), (1, 2.0, [])],
+            "trains_activations": False, "is_uniform": bool(rng.integers(2)), "init_scale": 1.0,
+            **chosen,
+        }  # fmt: skip
+
     def data(self) -> dict[str, Any]:
         table = self.table()
         if self.k > 1 and self.labels:
@@ -349,7 +375,12 @@ class Valid:
             "may_move_to": self.moves(tree) if rng.integers(2) else None,
             "signs": self.signs(tree) if rng.integers(2) else None,
         }
-        if rng.random() < 0.2:  # it goes on from a state of the right size
+        if rng.random() < 0.2:
+            rule = {**self.rule(), "n_inputs": self.m, "n_outputs": self.k}
+            job["tree"] = _core.PlannedTree(_core.GrowthRule(**rule), 5, self.single)
+            if rng.random() < 0.8:
+                job |= {"signs": None, "may_move_to": None}
+        elif rng.random() < 0.2:  # it goes on from a state of the right size
             with contextlib.suppress(*ALLOWED):
                 state = _core.untouched(_core.Job(**job)).state
                 job["optimizer_state"] = (state, int(rng.integers(3)))
@@ -408,7 +439,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
              "train", "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "attributions", "jacobian", "epoch_order", "first_not_finite",
              "untouched", "use_engine", "scan_csv", "parse_numbers", "code_cells",
-             "read_quantities", "uniform"]
+             "read_quantities", "uniform", "GrowthRule", "grow", "grow", "sample_features",
+             "PlannedTree", "with_output_leaves", "idle_branches"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -453,6 +485,22 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "code_cells": valid.cells,
         "read_quantities": valid.quantities,
         "use_engine": lambda: {"name": str(rng.choice([*_core.engines(), "auto"]))},
+        "GrowthRule": valid.rule,
+        "PlannedTree": lambda: {
+            "rule": _core.GrowthRule(**valid.rule()), "seed": 5, "is_single": valid.single,
+        },
+        "grow": lambda: {"rule": _core.GrowthRule(**valid.rule()), "seed": 5},
+        "sample_features": lambda: {
+            "rule": _core.GrowthRule(**valid.rule()), "seed": 5,
+            "parent": np.array([-1, 0, 1], np.int32), "leaf_parent": np.array([0, 2], np.int32),
+        },
+        "with_output_leaves": lambda: {
+            "tree": tree(), "factor": 2.0, "output": np.zeros(3, np.int32),
+            "input": np.zeros(3, np.int32), "weight": rng.normal(size=3), "bias": np.ones(valid.k),
+        },
+        "idle_branches": lambda: {
+            "tree": tree(), "low": -np.ones(valid.m), "high": np.ones(valid.m), "tolerance": 0.1,
+        },
     }[name]()  # fmt: skip
     if rng.random() < (0.5 if name == "train" else 0.85):
         arguments = valid.damaged(arguments)

@@ -16,7 +16,7 @@ from tests.reference.losses import LOSS_GRADIENT
 def fit(X, y, loss, n_outputs, max_epochs=60, output="linear", **options):
     """A small tree that is trained with a loss."""
     tree = NeuralTree.random(
-        X.shape[1], n_outputs, 2, 4, activation="tanh", output_activation=output, random_state=0
+        X.shape[1], n_outputs, 2, 4, activation="tanh", output_activation=output, random_state=2
     )
     how = TrainingSettings(loss=loss, max_epochs=max_epochs, **options)
     result = train(tree, X, y, settings=how)

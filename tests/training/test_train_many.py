@@ -419,7 +419,7 @@ def test_diverging_jobs_do_not_disturb_others(n_threads):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)) * 100, rng.normal(size=60)
     calm = TrainingSettings(loss="squared_error", max_epochs=5)
-    wild = TrainingSettings(loss="squared_error", optimizer="gd", learning_rate=50.0, max_epochs=5)
+    wild = TrainingSettings(loss="squared_error", optimizer="gd", learning_rate=1e6, max_epochs=5)
     trees = [
         NeuralTree.random(4, activation="relu", output_activation="linear", random_state=i)
         for i in range(10)

@@ -25,6 +25,7 @@ from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import CrossEntropy, get_loss
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.trainer import epoch_order, gradient, train_many
+from bneuralt.tree.neural_tree import grown
 from tests import reference
 
 N_ROWS, N_INPUTS = 45, 5  # no multiple of any vector's width
@@ -198,7 +199,7 @@ def test_a_fitted_tree_predicts_what_the_reference_trains(dtype, kind, model_typ
         target = (target - offset) * factor
     how = job.settings
     expected = reference.train(
-        job.tree.astype(np.float64), learnt.apply(X), target, order=order, loss=how.loss,
+        grown(job.tree).astype(np.float64), learnt.apply(X), target, order=order, loss=how.loss,
         optimizer=how.optimizer, learning_rate=how.learning_rate, schedule=how.schedule,
         batch_size=8, weight_decay=how.weight_decay, clip_norm=how.clip_norm,
     )  # fmt: skip

@@ -77,12 +77,12 @@ def draw_tree(
     >>> tree = NeuralTree.random(3, 2, max_depth=2, max_children=3, random_state=4)
     >>> print(draw_tree(tree, feature_names=["age", "height", "weight"],
     ...                 output_names=["no", "yes"], width=70, simplified=False))
-    no = sigmoid of  +0.00  -0.57 age
-    ├─ -1.66 sigmoid of  +0.00  +0.33 height  -0.095 weight  +1.28 age
-    └─ +0.95 sigmoid of  +0.00  -1.94 height  -0.0033 weight
-    yes = sigmoid of  +0.00  -0.58 height
-    ├─ -0.29 sigmoid of  +0.00  -0.77 height  +0.67 age  -1.83 weight
-    └─ -0.76 sigmoid of  +0.00  -0.30 weight  +0.18 weight  -1.29 weight
+    no = sigmoid of  +0.00  -0.41 age
+    └─ -1.38 sigmoid of  +0.00  -1.10 age  +0.16 weight  -0.23 weight
+    yes = sigmoid of  +0.00
+    ├─ -0.46 sigmoid of  +0.00  +0.22 weight  -0.43 weight
+    ├─ +0.99 sigmoid of  +0.00  -0.57 age  +0.39 age
+    └─ +0.034 sigmoid of  +0.00  +0.015 weight  +1.18 weight  +0.13 height
     """
     shown, names = in_log_odds(as_model(model), output_names)
     view = TreeView.of(

@@ -27,7 +27,7 @@ from bneuralt.estimators.forest import (
 )
 from bneuralt.fitting.canonical import canonical_rows
 from bneuralt.fitting.finish import finished, new_model
-from bneuralt.fitting.forest import Member, rows_of_tree, shrink, train_here, tree_seeds
+from bneuralt.fitting.forest import Member, limit_weights, rows_of_tree, train_here, tree_seeds
 from bneuralt.fitting.options import Options
 from bneuralt.fitting.problem import Problem, constrained, learn_from_sample, weighed
 from bneuralt.fitting.recipe import resolve
@@ -357,7 +357,7 @@ def _train_on(problem: Problem, seed: int, rows: Rows, trial: Trial, place: int)
     problem, recipe = problem.with_rows(rows), trial.recipe
     member = Member(seed, place, trial.linear)
     train_here(problem, recipe, [member])
-    shrink(problem, recipe, member)
+    limit_weights(problem, recipe, member)
     return member
 
 

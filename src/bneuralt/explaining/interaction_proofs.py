@@ -113,11 +113,11 @@ def check_interactions(model: Model) -> InteractionProof:
 
     Examples
     --------
-    >>> tree = NeuralTree.random(3, 1, 1, random_state=5, output_activation="linear")
+    >>> tree = NeuralTree.random(3, 1, 1, random_state=2, output_activation="linear")
     >>> print(check_interactions(Model.of_tree(tree)))
     2 of 3 pairs of columns can interact
-    x0, x1: at node 1 of tree 0
-    x0, x2: at node 2 of tree 0
+    x0, x1: at node 2 of tree 0
+    x1, x2: at node 1 of tree 0
     """
     model = model.in_raw_units()
     meetings: dict[tuple[int, int], list[Meeting]] = {}

@@ -29,7 +29,7 @@ from bneuralt.fitting.finish import (
 from bneuralt.fitting.joblib_workers import active_backend, aligned, over_workers
 from bneuralt.fitting.linear import LinearPart, refitted
 from bneuralt.fitting.options import Options
-from bneuralt.fitting.plan import drawn_seed, plan_tree
+from bneuralt.fitting.plan import drawn_seed, drawn_seeds, plan_another, plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.progress import (
     ForestState,
@@ -59,6 +59,7 @@ __all__ = [
     "features_of_tree",
     "fit_forest",
     "fit_part_of_forest",
+    "limit_weights",
     "rows_of_tree",
     "train_here",
     "tree_seeds",
@@ -117,7 +118,7 @@ def fit_forest(problem: Problem, listen: Listen = silent) -> Model:
             _train(problem, recipe, members, report)
         for member in members:
             if member.is_done:
-                shrink(problem, recipe, member)
+                limit_weights(problem, recipe, member)
         model = _model(problem, recipe, members)
         assert model is not None
         if draws_rows(options, problem.rows.n_separate):
@@ -142,15 +143,14 @@ def tree_seeds(seed: int, n_trees: int) -> list[int]:
     return [int(child.generate_state(1)[0]) for child in children]
 
 
-def shrink(problem: Problem, recipe: Recipe, member: Member) -> None:
-    """Remove idle branches of a trained tree, and as many weights as `max_weights` says."""
+def limit_weights(problem: Problem, recipe: Recipe, member: Member) -> None:
+    """Remove as many weights of a trained tree as `max_weights` says."""
     assert member.tree is not None
-    if recipe.n_weights is not None:
-        member.tree = without_idle(problem, member.tree, problem.scaling)
-    if problem.options.max_weights is not None:
-        rows = rows_of_tree(problem.options, problem.rows, member.seed)
-        model = new_model(problem, recipe, [member.tree])
-        member.tree = limited(problem, recipe, model, rows).trees[0]
+    if problem.options.max_weights is None:
+        return
+    rows = rows_of_tree(problem.options, problem.rows, member.seed)
+    model = new_model(problem, recipe, [member.tree])
+    member.tree = limited(problem, recipe, model, rows).trees[0]
 
 
 def _train(problem: Problem, recipe: Recipe, members: list[Member], report: Report | None) -> None:
@@ -252,19 +252,21 @@ def _train_batch(
     begun: list[TreeFit] = []
 
     def plans() -> Iterator[TreeFit]:
-        for member in members:
-            begun.append(_plan(problem, recipe, member))
+        seeds = drawn_seeds([member.seed for member in members])
+        for member, seed in zip(members, seeds, strict=True):
+            begun.append(_plan(problem, recipe, member, seed, begun[0] if begun else None))
             yield begun[-1]
 
     def keep(i: int) -> None:
-        members[i].tree = begun[i].tree
-        members[i].state = replace(state_of(problem, begun[i], members[i].seed), sample=sample)
+        member, fit = members[i], begun[i]
+        member.tree = _without_idle(problem, recipe, fit.tree)
+        member.state = replace(state_of(problem, fit, member.seed), sample=sample)
 
+    # Called for each tree that is done, while others are trained.
     def keep_and_report(i: int) -> bool:
         nonlocal is_over
-        assert report_tree is not None
         keep(i)
-        is_over = report_tree()
+        is_over = report_tree is not None and report_tree()
         return is_over
 
     try:
@@ -273,7 +275,7 @@ def _train_batch(
             problem.rows,
             options.n_threads,
             validation=problem.validation,
-            progress=keep_and_report if report_tree else None,
+            progress=keep_and_report,
             n_starts=len(members) * recipe.growth.n_init,
         )
     finally:
@@ -281,27 +283,35 @@ def _train_batch(
         for i in done:
             if not members[i].is_done:
                 keep(i)
-    _refit(problem, [(members[i], begun[i]) for i in done])
+    _refit(problem, recipe, [(members[i], begun[i]) for i in done])
     return is_over
 
 
-def _plan(problem: Problem, recipe: Recipe, member: Member) -> TreeFit:
-    """Return the training of a tree; its linear part has seen no other rows than the tree."""
+def _without_idle(problem: Problem, recipe: Recipe, tree: NeuralTree) -> NeuralTree:
+    """Return a trained tree without idle branches, unless limits of its size are set."""
+    return tree if recipe.n_weights is None else without_idle(problem, tree, problem.scaling)
+
+
+def _plan(
+    problem: Problem, recipe: Recipe, member: Member, seed: int, first: TreeFit | None
+) -> TreeFit:
+    """Return the training of a tree; its linear part has seen no other rows than the tree.
+
+    Most forests differ in nothing but random numbers from the plan of their first tree.
+    """
     rows = rows_of_tree(problem.options, problem.rows, member.seed)
+    sampling = features_of_tree(problem, member.seed)
+    if first is not None and first.whole is rows and sampling is None:
+        other = plan_another(problem, recipe, first, seed, member.place)
+        if other is not None:
+            return other
     of_tree, linear = problem.with_rows(rows), member.linear
     if linear is not None and rows is not problem.rows:
         linear = refitted(of_tree, linear, linear.penalty)
-    return plan_tree(
-        of_tree,
-        recipe,
-        drawn_seed(member.seed),
-        sampling=features_of_tree(problem, member.seed),
-        linear=linear,
-        place=member.place,
-    )
+    return plan_tree(of_tree, recipe, seed, sampling=sampling, linear=linear, place=member.place)
 
 
-def _refit(problem: Problem, done: list[tuple[Member, Any]]) -> None:
+def _refit(problem: Problem, recipe: Recipe, done: list[tuple[Member, Any]]) -> None:
     """Train trees again on all their rows after early stopping with 'refit'."""
     planned = [(member, plan_refit(problem, fit)) for member, fit in done]
     refits = [(member, refit) for member, refit in planned if refit is not None]
@@ -309,7 +319,7 @@ def _refit(problem: Problem, done: list[tuple[Member, Any]]) -> None:
         return
     train_fits([refit for _, refit in refits], problem.rows, problem.options.n_threads)
     for member, refit in refits:
-        member.tree = refit.tree
+        member.tree = _without_idle(problem, recipe, refit.tree)
         member.state = replace(member.state, n_iter=refit.n_epochs)
 
 

@@ -9,6 +9,7 @@ A `trial` chooses penalty and share. The experiments behind the numbers are in t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -68,13 +69,28 @@ class LinearPart:
     bias: FloatArray
     penalty: float | None
 
-    def added_to(self, tree: NeuralTree, share: float) -> NeuralTree:
-        """Return a tree of linear outputs with a share of this function, as leaves of these."""
-        if share == 0.0:
-            return tree
+    def added_to(self, tree: NeuralTree, share: float, factor: float = 1.0) -> NeuralTree:
+        """Return a tree of linear outputs, times a factor, with a share of this function as leaves.
+
+        Parameters
+        ----------
+        tree : NeuralTree
+        share : float
+            Of this function.
+        factor : float
+            Of the outputs of the tree.
+        """
+        output, leaf_input, weight = self._leaves
+        return with_output_leaves(
+            tree, factor, output, leaf_input, share * weight, share * self.bias
+        )
+
+    @cached_property
+    def _leaves(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Output, input and weight of each leaf."""
         output, place = np.nonzero(self.weight)
-        weight = share * self.weight[output, place]
-        return with_output_leaves(tree, output, self.inputs[place], weight, share * self.bias)
+        leaf_input = self.inputs[place]
+        return output.astype(np.int32), leaf_input.astype(np.int32), self.weight[output, place]
 
 
 class LinearFit(NamedTuple):

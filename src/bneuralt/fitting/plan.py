@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,21 @@ from bneuralt.fitting.splits import hold_out
 from bneuralt.fitting.train import TreeFit
 from bneuralt.model import Recipe
 from bneuralt.training import TrainingSettings
-from bneuralt.tree import NeuralTree
 from bneuralt.tree.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.tree.growth import TreeGrower
 from bneuralt.tree.monotonic import Signs, constrained
+from bneuralt.tree.neural_tree import AnyTree, PlannedTree, grown
 from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 
-__all__ = ["draw_tree", "drawn_seed", "new_fit", "plan_tree"]
+__all__ = [
+    "drawn_seed",
+    "drawn_seeds",
+    "new_fit",
+    "plan_another",
+    "plan_tree",
+    "split_rng",
+    "tree_grower",
+]
 
 
 def drawn_seed(random_state: Any) -> int:
@@ -31,12 +41,27 @@ def drawn_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def drawn_seeds(seeds: Sequence[int]) -> list[int]:
+    """Return `drawn_seed` of each of some numbers.
+
+    Examples
+    --------
+    >>> drawn_seeds([3, 4]) == [drawn_seed(3), drawn_seed(4)]
+    True
+    """
+    rng, drawn = np.random.RandomState(0), []  # a new one takes as long as to grow ten trees
+    for seed in seeds:
+        rng.seed(seed)
+        drawn.append(drawn_seed(rng))
+    return drawn
+
+
 def plan_tree(
     problem: Problem,
     recipe: Recipe,
     seed: int,
     *,
-    starts: list[NeuralTree] | None = None,
+    starts: Sequence[AnyTree] | None = None,
     signs: list[Signs] | None = None,
     sampling: Any = None,
     trial_fraction: float | None = None,
@@ -52,7 +77,7 @@ def plan_tree(
         Its rows are those of the tree.
     recipe : Recipe
     seed : int
-    starts : list of NeuralTree, optional
+    starts : sequence of trees, optional
         Trees to train; by default they are drawn.
     signs : list of Signs, optional
         Signs that the weights of these trees must keep; by default they are chosen.
@@ -68,12 +93,11 @@ def plan_tree(
     place : int
         Place of the tree in its forest, which decides whether its leaves move to ramps.
     """
-    structure, split, order = np.random.default_rng(seed).spawn(3)
     settings = training_of(problem, recipe) if settings is None else settings
     growth = recipe.growth
     rows, validation = problem.rows, problem.validation
     if validation is None and settings.select is not None:
-        rows, validation = hold_out(rows, problem.options.validation_fraction, split)
+        rows, validation = hold_out(rows, problem.options.validation_fraction, split_rng(seed))
     if validation is None and (settings.select or settings.patience):
         settings = settings.set_params(select=None, patience=None)
     sampling = growth.feature_sampling if sampling is None else sampling
@@ -89,13 +113,12 @@ def plan_tree(
         else:
             n_starts = growth.n_init
         sampler = leaf_sampler(problem, rows, sampling)
-        starts = [
-            draw_tree(problem, recipe, structure, sampler, n_weights) for _ in range(n_starts)
-        ]
-    seed = int(order.integers(2**63))
+        grower = tree_grower(problem, recipe, sampler, n_weights)
+        starts = [PlannedTree(grower, each) for each in structure_seeds(seed, n_starts)]
+        if not grower.grows_by_itself:
+            starts = [grown(start) for start in starts]
     fit = new_fit(problem, starts, rows, settings, seed, validation, sampling, signs)
-    if growth.plain_fraction > 0.0 and settings.leaf_moves:
-        fit.may_move_to = _without_ramps(problem, fit, growth.plain_fraction, place)
+    fit.may_move_to = _without_ramps(problem, recipe, fit, fit.may_move_to, place)
     fit.linear, fit.linear_share = linear, growth.linear_share
     fit.whole = problem.rows
     fit.is_mean = is_joined and len(starts) > 1
@@ -103,18 +126,60 @@ def plan_tree(
     return fit
 
 
+def plan_another(
+    problem: Problem, recipe: Recipe, fit: TreeFit, seed: int, place: int
+) -> TreeFit | None:
+    """Return the plan of another tree, of which only the random numbers differ.
+
+    Parameters
+    ----------
+    problem : Problem
+    recipe : Recipe
+    fit : TreeFit
+        The plan of a tree of the same rows, by `plan_tree`.
+    seed, place : int
+        As in `plan_tree`.
+
+    Returns
+    -------
+    TreeFit or None
+        None if more than random numbers differ: `plan_tree` plans such trees.
+    """
+    first = fit.starts[0]
+    if not isinstance(first, PlannedTree) or fit.validation_is_in_table:
+        return None
+    starts: list[AnyTree] = [
+        PlannedTree(first.grower, each) for each in structure_seeds(seed, len(fit.starts))
+    ]
+    other = replace(fit, starts=starts, seed=seed, results=[])
+    allowed = _moves(problem, fit.rows, starts, recipe.growth.feature_sampling, fit.settings)
+    other.may_move_to = _without_ramps(problem, recipe, other, allowed, place)
+    return other
+
+
+def structure_seeds(seed: int, n_starts: int) -> list[int]:
+    """Return the seeds by which the starts of a tree are grown."""
+    seeds: list[int] = np.random.SeedSequence(seed).generate_state(n_starts, np.uint64).tolist()
+    return seeds
+
+
+def split_rng(seed: int) -> np.random.Generator:
+    """Return what draws the validation rows of a tree."""
+    return np.random.default_rng(seed).spawn(3)[1]
+
+
 def _without_ramps(
-    problem: Problem, fit: TreeFit, fraction: float, place: int
+    problem: Problem, recipe: Recipe, fit: TreeFit, allowed: list[Array] | None, place: int
 ) -> list[Array] | None:
     """Return where leaves may move to, if those of a fraction of the trees may not move to ramps.
 
     The starts of a tree have the places from `place` on.
     """
-    drawn = problem.encoder.drawn_groups
-    if drawn is None:
-        return fit.may_move_to
+    drawn, fraction = problem.encoder.drawn_groups, recipe.growth.plain_fraction
+    if drawn is None or fraction == 0.0 or not fit.settings.leaf_moves:
+        return allowed
     n = len(fit.starts)
-    allowed = [np.ones(drawn.size, dtype=bool)] * n if fit.may_move_to is None else fit.may_move_to
+    allowed = [np.ones(drawn.size, dtype=bool)] * n if allowed is None else allowed
     is_plain = np.diff(np.floor(fraction * (place + np.arange(n + 1)))) > 0
     return [
         each & (drawn >= 0) if plain else each
@@ -131,7 +196,7 @@ def _part_of(n_weights: int | None, fraction: float, problem: Problem) -> int | 
 
 def new_fit(
     problem: Problem,
-    starts: list[NeuralTree],
+    starts: Sequence[AnyTree],
     rows: Rows,
     settings: TrainingSettings,
     seed: int,
@@ -144,7 +209,7 @@ def new_fit(
     Parameters
     ----------
     problem : Problem
-    starts : list of NeuralTree
+    starts : sequence of trees
     rows : Rows
         The rows of the trees.
     settings : TrainingSettings
@@ -155,35 +220,34 @@ def new_fit(
     signs : list of Signs, optional
         Those of trees that are trained further; by default they are chosen.
     """
+    if problem.input_signs is not None or problem.interactions is not None:
+        starts = [grown(start) for start in starts]  # signs and sets belong to nodes
     if problem.input_signs is not None and signs is None:
-        starts, signs = constrained(starts, problem.input_signs, problem.task.output_signs())
+        starts, signs = constrained(
+            [grown(start) for start in starts], problem.input_signs, problem.task.output_signs()
+        )
     return TreeFit(
-        starts,
+        list(starts),
         rows.one_epoch().with_mean_weight_one(),
         validation,
         settings,
         seed,
         problem.scaling,
         problem.target_scaling,
-        may_move_to=may_move_to(problem, rows, starts, sampling) if settings.leaf_moves else None,
+        may_move_to=_moves(problem, rows, starts, sampling, settings),
         signs=signs,
     )
 
 
-def draw_tree(
-    problem: Problem,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    sampler: Any,
-    n_weights: int | None,
-) -> NeuralTree:
-    """Draw a tree of features that are not constant.
+def tree_grower(
+    problem: Problem, recipe: Recipe, sampler: Any, n_weights: int | None
+) -> TreeGrower:
+    """Return what grows trees of features that are not constant.
 
     Parameters
     ----------
     problem : Problem
     recipe : Recipe
-    rng : Generator
     sampler : array, callable or None
         See `leaf_sampler`.
     n_weights : int or None
@@ -193,7 +257,7 @@ def draw_tree(
     min_size = growth.min_size
     if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
         min_size = None  # a share of the mean size has no meaning where the size is limited
-    tree = NeuralTree.random(
+    return TreeGrower(
         problem.rows.n_inputs,
         problem.n_outputs,
         MAX_DEPTH if growth.max_depth is None else growth.max_depth,
@@ -213,12 +277,9 @@ def draw_tree(
         groups=encoder.drawn_groups,
         interactions=problem.interactions,
         dtype=problem.options.dtype,
-        random_state=rng,
+        ramp_fraction=growth.ramp_fraction,
+        n_ramps=encoder.n_ramps if growth.ramp_fraction > 0.0 and encoder.has_ramps else None,
     )
-    if growth.ramp_fraction == 0.0 or not encoder.has_ramps:
-        return tree
-    moved = encoder.on_ramps(tree.leaf_input, growth.ramp_fraction, rng)
-    return tree.with_leaf_inputs(moved, tree.parameters)
 
 
 def leaf_sampler(problem: Problem, rows: Rows, sampling: Any) -> Any:
@@ -240,13 +301,18 @@ def leaf_sampler(problem: Problem, rows: Rows, sampling: Any) -> Any:
     return chances_of_varying(chances, encoder.groups, varies, n_features)
 
 
-def may_move_to(
-    problem: Problem, rows: Rows, starts: Sequence[NeuralTree], sampling: Any
+def _moves(
+    problem: Problem,
+    rows: Rows,
+    starts: Sequence[AnyTree],
+    sampling: Any,
+    settings: TrainingSettings,
 ) -> list[Array] | None:
     """Return which inputs the leaves of each tree may move to: those that could be drawn."""
     interactions = problem.interactions
     is_free = sampling is None or callable(sampling)
-    if not leaves_may_move(problem.options) or (is_free and interactions is None):
+    can_move = settings.leaf_moves and leaves_may_move(problem.options)
+    if not can_move or (is_free and interactions is None):
         return None
     groups = problem.encoder.groups
     allowed: Array = np.ones(groups.size, dtype=bool)
@@ -257,5 +323,5 @@ def may_move_to(
     return [
         interactions.allowed(tree.parent, tree.leaf_parent, groups[tree.leaf_input])[:, groups]
         & allowed
-        for tree in starts
+        for tree in map(grown, starts)
     ]

@@ -18,7 +18,7 @@ from bneuralt._typing import FloatArray, IntArray
 from bneuralt.fitting.capacity import n_epochs_joined
 from bneuralt.fitting.finish import new_model
 from bneuralt.fitting.linear import LinearPart, refitted
-from bneuralt.fitting.plan import drawn_seed, plan_tree
+from bneuralt.fitting.plan import plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.pruning import smaller_models
 from bneuralt.fitting.recipe import may_try, resolve, training_of
@@ -239,7 +239,7 @@ def _planned_pair(
     linear: LinearPart | None,
 ) -> tuple[TreeFit, TreeFit]:
     """Return the training of the usual tree and of the first readable one."""
-    seed = drawn_seed(int(rng.integers(2**31)))
+    seed = int(rng.integers(2**31))
     problem = replace(problem, validation=None)
     settings = training_of(problem, usual)
     if usual.growth.n_joined > 1:

@@ -195,7 +195,7 @@ class Rows:
         columns = np.flatnonzero(have_repeated_ends(X, self.counts, ends)).tolist()
         return any(find_sentinels(X[:, i], self.counts) for i in columns)
 
-    @property
+    @cached_property
     def sample_weight(self) -> FloatArray | None:
         """The weights, or None if all are 1."""
         return None if np.all(self.weight == 1.0) else self.weight

@@ -27,6 +27,7 @@ from bneuralt.training.results import HISTORY
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.joining import mean_tree
 from bneuralt.tree.monotonic import Signs
+from bneuralt.tree.neural_tree import AnyTree
 from bneuralt.warnings import warn_user
 
 __all__ = ["TreeFit", "train_fits"]
@@ -41,7 +42,7 @@ class TreeFit:
 
     Parameters
     ----------
-    starts : list of NeuralTree
+    starts : list of NeuralTree or PlannedTree
         Trees to be trained.
     rows : Rows
         The examples of an epoch.
@@ -68,9 +69,11 @@ class TreeFit:
         Whether the tree is the mean of all starts, and not the best of them.
     earlier : list of TrainingResult
         The training of each start before this one, as in a trial; may be empty.
+    units : dict
+        The unit of errors of rows, once it is known; the trees of a forest share it.
     """
 
-    starts: list[NeuralTree]
+    starts: list[AnyTree]
     rows: Rows
     validation: Rows | None
     settings: TrainingSettings
@@ -86,6 +89,7 @@ class TreeFit:
     linear_share: float = 0.0
     is_mean: bool = False
     earlier: list[TrainingResult] = field(default_factory=list)
+    units: dict[Rows, float] = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -155,7 +159,7 @@ class TreeFit:
     @property
     def best(self) -> int:
         """Position of the start to keep: the lowest final loss among those that are done."""
-        return int(np.argmin(self.losses))
+        return int(np.argmin(self.losses)) if len(self.results) > 1 else 0
 
     @property
     def result(self) -> TrainingResult:
@@ -169,21 +173,23 @@ class TreeFit:
 
         The best one, or all that are done; if the training was stopped, those of most epochs.
         """
-        losses = self.losses
-        best = int(np.argmin(losses))
         if not self.is_mean:
-            return [best]
-        done = [i for i, loss in enumerate(losses) if loss < inf]
-        n_epochs = max((self.results[i].n_epochs for i in done), default=0)
-        return sorted({best, *(i for i in done if self.results[i].n_epochs == n_epochs)})
+            return [self.best]
+        done = [i for i, loss in enumerate(self.losses) if loss < inf]
+        if not done:
+            return [self.best]
+        n_epochs = max(self.results[i].n_epochs for i in done)
+        return [i for i in done if self.results[i].n_epochs == n_epochs]
 
     @property
     def tree(self) -> NeuralTree:
         """The tree to keep, with the factor in its outputs, and with the linear part."""
         tree = mean_tree([self.results[i].tree for i in self.kept])
+        if self.linear is not None and self.linear_share != 0.0:
+            return self.linear.added_to(tree, self.linear_share, self.output_factor)
         if self.output_factor != 1.0:
-            tree = tree.with_output_scaling(0.0, self.output_factor)
-        return tree if self.linear is None else self.linear.added_to(tree, self.linear_share)
+            return tree.with_output_scaling(0.0, self.output_factor)
+        return tree
 
     def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
         """Return the loss, score and learning rate of each epoch: means over the starts kept.
@@ -195,16 +201,14 @@ class TreeFit:
             the error divided by this unit.
         """
         parts = [[*self.earlier[i : i + 1], self.results[i]] for i in self.kept]
-        figures = {
-            name: np.mean(
-                [np.concatenate([p.history[name] for p in each]) for each in parts], axis=0
-            )
-            for name in HISTORY
-        }
+        curves = np.mean([np.concatenate([p.figures for p in each]) for each in parts], axis=0)
+        figures = dict(zip(HISTORY, curves.T, strict=True))
         history = {}
         for kind, rows in {"train": self.rows, "val": self.validation}.items():
             if rows is not None:
-                unit = self.error_unit(rows, error_unit)
+                if rows not in self.units:
+                    self.units[rows] = self.error_unit(rows, error_unit)
+                unit = self.units[rows]
                 history[f"{kind}_loss"] = figures[f"{kind}_loss"]
                 history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
         return {**history, "learning_rate": figures["learning_rate"]}
@@ -212,14 +216,15 @@ class TreeFit:
     @property
     def n_epochs(self) -> int:
         """Number of epochs of the result to keep."""
-        return self.result.n_epochs + (self.earlier[self.best].n_epochs if self.earlier else 0)
+        first = self.kept[0]
+        n_earlier = self.earlier[first].n_epochs if self.earlier else 0
+        return int(self.results[first].n_epochs + n_earlier)
 
     def moved_leaves(self) -> tuple[IntArray, IntArray]:
         """Return the inputs that leaves were moved to, and the new inputs of those that moved."""
         parts = [[self.results[i], *self.earlier[i : i + 1]] for i in self.kept]
         tried = [part.moves[:, 3] for results in parts for part in results]
-        starts = [results[-1].start for results in parts]
-        start = np.concatenate([tree.leaf_input for tree in starts])
+        start = np.concatenate([results[-1].start_inputs for results in parts])
         end = np.concatenate([self.results[i].tree.leaf_input for i in self.kept])
         return np.concatenate(tried), end[end != start]
 

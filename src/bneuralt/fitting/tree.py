@@ -12,7 +12,7 @@ import numpy as np
 from bneuralt.fitting.capacity import n_epochs_joined
 from bneuralt.fitting.finish import FitInterrupted, finished, new_model, state_of
 from bneuralt.fitting.linear import LinearPart
-from bneuralt.fitting.plan import draw_tree, leaf_sampler, new_fit, plan_tree
+from bneuralt.fitting.plan import leaf_sampler, new_fit, plan_tree, split_rng, tree_grower
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.progress import Listen, Report, Step, describe_epoch, silent
 from bneuralt.fitting.pruning import smaller_models
@@ -27,6 +27,7 @@ from bneuralt.model.scaling import Scaling
 from bneuralt.shrinking import WEIGHTS, without_idle_branches
 from bneuralt.training import EpochState
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.neural_tree import PlannedTree
 
 __all__ = ["fit_part_of_tree", "fit_tree"]
 
@@ -108,7 +109,7 @@ def with_validation(problem: Problem, recipe: Recipe) -> Problem:
     """
     if problem.validation is not None or recipe.training.select is None:
         return problem
-    _, split, _ = np.random.default_rng(problem.options.seed).spawn(3)
+    split = split_rng(problem.options.seed)
     rows, held_out = hold_out(problem.rows, problem.options.validation_fraction, split)
     problem = replace(problem, rows=rows, validation=held_out)
     return problem if problem.before is not None or held_out is None else problem.scaled()
@@ -229,8 +230,8 @@ def plan_part(problem: Problem, recipe: Recipe, i: int, seed: int) -> tuple[Tree
     before, n_before, state, signs = problem.before, 0, None, None
     if before is None:
         sampler = leaf_sampler(problem, problem.rows, recipe.growth.feature_sampling)
-        rng = np.random.default_rng(seed)
-        tree = draw_tree(problem, recipe, rng, sampler, size_to_draw(problem, recipe))
+        grower = tree_grower(problem, recipe, sampler, size_to_draw(problem, recipe))
+        tree = PlannedTree(grower, seed).tree
     else:
         tree, state, signs = before.trees[i], before.states[i], before.signs_of(i)
         n_before = state.n_iter

@@ -30,7 +30,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.arrays import one_blas_thread
 from bneuralt.fitting.linear import LinearFit, LinearPart, fit_path, most_leaves, refitted
 from bneuralt.fitting.minimize import minimize
-from bneuralt.fitting.plan import drawn_seed, plan_tree
+from bneuralt.fitting.plan import plan_tree
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.recipe import may_be_linear, may_try, training_of
 from bneuralt.fitting.row_losses import RowLoss, row_loss
@@ -38,7 +38,7 @@ from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import divided, fold_of_each
 from bneuralt.fitting.train import TreeFit, train_fits
 from bneuralt.model import Recipe
-from bneuralt.model.scaling import fold
+from bneuralt.model.scaling import fold_all
 from bneuralt.training import TrainingDiverged, TrainingResult
 from bneuralt.tree import mean_forward
 
@@ -268,7 +268,7 @@ class _Attempt:
             plan_tree(
                 problem,
                 recipe,
-                drawn_seed(seed),
+                seed,
                 sampling=features_of_tree(problem, seed),
                 trial_fraction=size.weights,
                 settings=settings,
@@ -288,7 +288,7 @@ class _Attempt:
         trees, linear = [], None
         for k, rows in enumerate(parts):
             own = self.results[k * n_trees : (k + 1) * n_trees]
-            folded = [fold(result.tree, problem.scaling, None) for result in own]
+            folded = fold_all([result.tree for result in own], problem.scaling, None)
             X = rows.X
             trees.append([mean_forward([tree], X, n_threads, lines=lines) for tree in folded])
         if self.linear is not None:

@@ -24,7 +24,7 @@ from bneuralt.model.fingerprints import Fingerprints
 from bneuralt.model.intervals import Calibration
 from bneuralt.model.learning import Learning
 from bneuralt.model.recipe import Recipe
-from bneuralt.model.scaling import Scaling, fold, unfold
+from bneuralt.model.scaling import Scaling, fold_all, unfold
 from bneuralt.model.tasks import Task
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
@@ -373,7 +373,7 @@ class Model:
     @cached_property
     def _raw(self) -> Model:
         outputs = self.output_scaling
-        trees = tuple(fold(tree, self.scaling, outputs) for tree in self.trees)
+        trees = tuple(fold_all(self.trees, self.scaling, outputs))
         return replace(self, trees=trees, is_raw=True, folded=(trees, self.trees))
 
     def in_scaled_units(self) -> Model:

@@ -11,7 +11,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tree import NeuralTree
 
-__all__ = ["Scaling", "fold", "learn_scaling", "unfold"]
+__all__ = ["Scaling", "fold", "fold_all", "learn_scaling", "unfold"]
 
 #: Largest offset in units of scale for which scaling is folded into float32 weights. Larger ones
 #: make the tree subtract large numbers; at this limit, 2 of 7 digits are lost.
@@ -94,45 +94,54 @@ def learn_scaling(
 
 
 def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
-    """Fold the scaling of features and target into the weights of a tree.
+    """Fold the scaling of features and target into the weights of a tree; see `fold_all`."""
+    return fold_all([tree], inputs, target)[0]
 
-    The result is float64 where float32 weights would lose accuracy.
+
+def fold_all(
+    trees: Iterable[NeuralTree], inputs: Scaling | None, target: Scaling | None
+) -> list[NeuralTree]:
+    """Fold the scaling of features and target into the weights of trees.
+
+    The results are float64 where float32 weights would lose accuracy.
 
     Parameters
     ----------
-    tree : NeuralTree
-        A trained tree, from scaled features to the scaled target.
+    trees : iterable of NeuralTree
+        Trained trees, from scaled features to the scaled target.
     inputs : Scaling or None
         Scaling of the features.
     target : Scaling or None
         Scaling of the target of a regression, one for all outputs or one for each. Outputs that
         are not linear get a linear node above them.
     """
-    folded = tree.astype(np.float64)
-    if inputs is not None:
-        folded = folded.with_input_scaling(*inputs)
+    outputs = None
     if target is not None:
-        if folded.output_activation != "linear":
-            folded = folded.with_linear_outputs()
         varies = target.factor != 0.0
         factor = np.where(varies, 1.0 / np.where(varies, target.factor, 1.0), 0.0)
-        folded = folded.with_output_scaling(target.offset, factor)
+        outputs = target.offset, factor
     fits = all(scaling.fits_float32 for scaling in (inputs, target) if scaling is not None)
     if target is not None and not target.factor.all():
         fits = fits and _is_float32(target.offset)  # a constant target is predicted exactly
-    return folded.astype(tree.dtype) if fits else folded
+    folded = []
+    for tree in trees:
+        start = tree
+        if outputs is not None and tree.output_activation != "linear":
+            start = tree.with_linear_outputs()
+        folded.append(start.with_scalings(inputs, outputs, tree.dtype if fits else np.float64))
+    return folded
 
 
 def unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
     """Return the tree for scaled inputs and outputs: the inverse of `fold`, up to rounding."""
-    unfolded = tree.astype(np.float64)
+    of_inputs = of_outputs = None
     if inputs is not None:  # no leaf has an input whose factor is 0
         factor = np.where(inputs.factor == 0, 1.0, inputs.factor)
-        unfolded = unfolded.with_input_scaling(-inputs.offset * factor, 1.0 / factor)
+        of_inputs = -inputs.offset * factor, 1.0 / factor
     if target is not None:
         factor = np.where(target.factor == 0, 1.0, target.factor)
-        unfolded = unfolded.with_output_scaling(-target.offset * factor, factor)
-    return unfolded.astype(tree.dtype)
+        of_outputs = -target.offset * factor, factor
+    return tree.with_scalings(of_inputs, of_outputs)
 
 
 def _is_float32(values: FloatArray) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bneuralt import _core
 from bneuralt._typing import FloatArray
-from bneuralt.expressions import interval
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
 
@@ -43,44 +43,13 @@ def without_idle_branches(
     >>> without_idle_branches(tree, np.zeros(1), np.ones(1)).parameters.round(6)
     array([1., 2.])
     """
-    k, n_nodes = tree.n_outputs, tree.parent.size
-    parent = np.concatenate([tree.parent[k:], tree.leaf_parent])  # of edges and leaves
-    with np.errstate(over="ignore", invalid="ignore"):  # infinite or NaN: not idle
-        smallest, largest = _contributions(tree, low, high)
-        span = largest - smallest
-        of_sum = np.bincount(parent, weights=span, minlength=n_nodes)
-        idle = np.flatnonzero((span <= tolerance * of_sum[parent]) & np.isfinite(of_sum[parent]))
+    least, most = (np.ascontiguousarray(each, dtype=np.float64) for each in (low, high))
+    idle, middle = _core.idle_branches(tree.core, least, most, tolerance)
     if not idle.size:
         return tree
+    k, n_nodes = tree.n_outputs, tree.parent.size
+    parent = np.concatenate([tree.parent[k:], tree.leaf_parent])  # of edges and leaves
     parameters = tree.parameters.astype(np.float64)
-    np.add.at(parameters, parent[idle], (smallest[idle] + largest[idle]) / 2)
+    np.add.at(parameters, parent[idle], middle)
     parameters[n_nodes + idle] = 0.0
     return simplify(tree.astype(np.float64).with_parameters(parameters)).astype(tree.dtype)
-
-
-def _contributions(tree: NeuralTree, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return bounds of the contributions of all edges and leaves to their nodes."""
-    k, n_nodes = tree.n_outputs, tree.parent.size
-    leaves = _product(tree.leaf_weight, np.stack([low, high])[:, tree.leaf_input])
-    edges = np.zeros((2, n_nodes - k))
-    sums = tree.bias + np.stack(
-        [np.bincount(tree.leaf_parent, weights=end, minlength=n_nodes) for end in leaves]
-    )
-    expressions, starts = tree.node_expressions, tree.level_start.tolist()
-    for first, last in zip(starts[-2:0:-1], starts[:1:-1], strict=True):
-        level = slice(first, last)
-        ends = np.empty((2, last - first))
-        for expression in {id(each): each for each in expressions[level]}.values():
-            of_this = np.array([other is expression for other in expressions[level]])
-            z = tuple(sums[:, level][:, of_this])
-            ends[0, of_this], ends[1, of_this] = interval(expression, {"z": z})
-        below = slice(first - k, last - k)
-        edges[:, below] = _product(tree.edge[below], ends)
-        for end in range(2):
-            np.add.at(sums[end], tree.parent[level], edges[end, below])
-    return np.hstack([edges, leaves])
-
-
-def _product(weight: FloatArray, ends: FloatArray) -> FloatArray:
-    """Return the bounds of weights times values between two ends."""
-    return np.sort(weight.astype(np.float64) * ends, axis=0)

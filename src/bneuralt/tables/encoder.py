@@ -64,7 +64,6 @@ __all__ = [
     "plain_encoder",
 ]
 
-_SIDES: tuple[Any, Any] = ("left", "right")
 
 #: What a dict says of a column: a number, a category, or a category with certain inputs: means of
 #: the target in the rows of a value (all: also of values in a single row), or an input for each
@@ -228,20 +227,25 @@ class TableEncoder:
 
     @property
     def has_ramps(self) -> bool:
-        """Whether a column has ramps, which leaves of random trees do not have."""
+        """Whether a column has ramps."""
         return self.drawn_groups is not None and bool((self.drawn_groups < 0).any())
 
-    def on_ramps(self, inputs: IntArray, share: float, rng: np.random.Generator) -> IntArray:
-        """Return inputs of which a share of those with ramps are replaced by one of their ramps."""
-        assert self.drawn_groups is not None
-        ramps = np.flatnonzero(self.drawn_groups < 0)
-        column = self.groups[ramps]
-        first, end = (np.searchsorted(column, self.groups[inputs], side) for side in _SIDES)
-        # A gap or another input of the column has no ramp directly behind it.
-        is_number = np.append(self.drawn_groups[1:] < 0, False)[inputs]
-        moves = is_number & (self.drawn_groups[inputs] >= 0) & (rng.random(inputs.size) < share)
-        drawn = ramps[np.where(moves, first + rng.integers(0, np.maximum(1, end - first)), 0)]
-        return np.where(moves, drawn, inputs)
+    @cached_property
+    def n_ramps(self) -> IntArray:
+        """Number of ramps of each input, which come directly after it.
+
+        Examples
+        --------
+        >>> from bneuralt.tables.bends import Ramp
+        >>> ramps = (Ramp(0.0, 1.0, 0.5), Ramp(1.0, 2.0, 0.5))
+        >>> TableEncoder((NumberFeature(1.0), NumberFeature(1.0, ramps=ramps))).n_ramps.tolist()
+        [0, 2, 0, 0]
+        """
+        n_ramps = np.zeros(self.n_inputs, dtype=np.int32)
+        if self.drawn_groups is not None:
+            drawn = np.flatnonzero(np.append(self.drawn_groups >= 0, True))
+            n_ramps[drawn[:-1]] = np.diff(drawn) - 1
+        return n_ramps
 
     @property
     def drawn_per_feature(self) -> float:

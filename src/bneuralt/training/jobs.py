@@ -16,7 +16,7 @@ from bneuralt.training.losses import Loss, check_targets
 from bneuralt.training.results import OptimizerState
 from bneuralt.training.settings import TrainingSettings
 from bneuralt.tree.monotonic import Signs
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.neural_tree import AnyTree
 
 __all__ = ["CheckedData", "OffsetAndFactor", "TargetReading", "TrainingJob", "core_job"]
 
@@ -33,8 +33,9 @@ class TrainingJob:
 
     Parameters
     ----------
-    tree : NeuralTree
-        Structure and initial weights; its dtype is that of the computation.
+    tree : NeuralTree or PlannedTree
+        Structure and initial weights; its dtype is that of the computation. A planned tree is
+        grown by the thread that trains it.
     settings : TrainingSettings
     seed : int
         Seed of the order of the rows.
@@ -71,7 +72,7 @@ class TrainingJob:
     ['completed', 'completed']
     """
 
-    tree: NeuralTree
+    tree: AnyTree
     settings: TrainingSettings
     seed: int = 0
     rows: ArrayLike | None = None
@@ -270,5 +271,8 @@ def _pair(scaling: OffsetAndFactor, size: int | None, name: str) -> tuple[FloatA
         if size is not None and part.size not in (1, size):
             raise ValueError(f"{name} needs one offset and one factor for each of {size} inputs")
     if size is not None:
-        pair = [np.ascontiguousarray(np.broadcast_to(part, (size,))) for part in pair]
+        pair = [
+            np.ascontiguousarray(part if part.size == size else np.broadcast_to(part, (size,)))
+            for part in pair
+        ]
     return pair[0], pair[1]

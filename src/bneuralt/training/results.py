@@ -12,7 +12,7 @@ import numpy as np
 
 from bneuralt import _core
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.neural_tree import AnyTree, NeuralTree, grown
 from bneuralt.warnings import TrainingDiverged
 
 __all__ = [
@@ -85,29 +85,47 @@ class TrainingResult:
         Time of this training alone.
     """
 
-    def __init__(self, start: NeuralTree, result: _core.Result) -> None:
-        self.start = start
+    def __init__(self, start: AnyTree, result: _core.Result) -> None:
+        self._start = start
         self.status: str = result.status
         self.n_epochs: int = result.n_epochs
         self.best_epoch: int | None = result.best_epoch if result.best_epoch >= 0 else None
         self.seconds: float = result.seconds
         self._result = result
 
+    @property
+    def start(self) -> NeuralTree:
+        """The tree that was trained."""
+        return grown(self._start)
+
+    @property
+    def start_inputs(self) -> IntArray:
+        """The input of each leaf before the training."""
+        structure = self._result.structure
+        return self.start.leaf_input if structure is None else structure.leaf_input
+
     # Made at first use: of many trees trained together, most are only compared by their scores.
     @cached_property
     def tree(self) -> NeuralTree:
         """The trained tree."""
-        return self.start.with_leaf_inputs(self._result.leaf_input, self._result.parameters)
+        structure, parameters = self._result.structure, self._result.parameters
+        shape = self.start if structure is None else NeuralTree.of_core(structure, parameters)
+        return shape.with_leaf_inputs(self._result.leaf_input, parameters)
 
     @property
     def moves(self) -> IntArray:
         """The leaves that moved: rows of (epoch, leaf, input before, input after)."""
         return self._result.moves
 
+    @property
+    def figures(self) -> FloatArray:
+        """Figures of each epoch, of shape (n_epochs, n_figures), in the order of `HISTORY`."""
+        return self._result.history
+
     @cached_property
     def history(self) -> dict[str, FloatArray]:
         """Figures of each epoch, by name."""
-        return dict(zip(HISTORY, self._result.history.T, strict=True))
+        return dict(zip(HISTORY, self.figures.T, strict=True))
 
     @property
     def optimizer_state(self) -> OptimizerState:
@@ -118,7 +136,8 @@ class TrainingResult:
         """Return numbers and arrays in place of the core's object, which cannot be pickled."""
         names = ("parameters", "state", "step", "history", "leaf_input", "moves")
         plain = {name: getattr(self._result, name) for name in names}
-        return {**self.__dict__, "_result": SimpleNamespace(**plain)}
+        result = SimpleNamespace(**plain, structure=None)
+        return {**self.__dict__, "_start": self.start, "_result": result}
 
     def __repr__(self) -> str:
         return f"TrainingResult(status={self.status!r}, n_epochs={self.n_epochs})"

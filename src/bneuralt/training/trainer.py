@@ -30,7 +30,7 @@ from bneuralt.training.results import (
     TrainingResult,
 )
 from bneuralt.training.settings import TrainingSettings
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.neural_tree import NeuralTree, grown
 from bneuralt.warnings import warn_user
 
 __all__ = ["epoch_order", "gradient", "train", "train_many"]
@@ -215,7 +215,7 @@ def train_many(
     def prepared(job: TrainingJob) -> _core.Job:
         try:
             settings, tree = job.settings, job.tree
-            kind = id(settings), tree.n_outputs, tree.structure.output_activation
+            kind = id(settings), tree.n_outputs, tree.output_activation
             if kind not in checked:
                 check_loss(settings.loss, tree.n_outputs, tree.output_activation)
                 checked.add(kind)
@@ -230,7 +230,7 @@ def train_many(
         assert callback is not None
         *figures, parameters, leaf_input = report
         state = EpochState(
-            lambda: prepared_jobs[i].tree.with_leaf_inputs(leaf_input, parameters),
+            lambda: grown(prepared_jobs[i].tree).with_leaf_inputs(leaf_input, parameters),
             epoch,
             prepared_jobs[i].settings.max_epochs,
             **dict(zip(HISTORY, figures, strict=True)),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bneuralt import _core
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import n_activation_parameters
 from bneuralt.tree.neural_tree import NeuralTree
@@ -87,14 +88,20 @@ def mean_tree(trees: Sequence[NeuralTree]) -> NeuralTree:
 
 
 def with_output_leaves(
-    tree: NeuralTree, output: IntArray, leaf_input: IntArray, weight: FloatArray, bias: FloatArray
+    tree: NeuralTree,
+    factor: float,
+    output: IntArray,
+    leaf_input: IntArray,
+    weight: FloatArray,
+    bias: FloatArray,
 ) -> NeuralTree:
-    """Return a tree that has more leaves under its outputs.
+    """Return a tree whose outputs are multiplied by a factor, and have more leaves.
 
     Parameters
     ----------
     tree : NeuralTree
         Its outputs are linear.
+    factor : float
     output, leaf_input, weight : arrays of shape (n_leaves,)
         Output, input and weight of each new leaf.
     bias : array of shape (n_outputs,)
@@ -105,26 +112,11 @@ def with_output_leaves(
     >>> from bneuralt import NeuralTree
     >>> tree = NeuralTree.random(3, 1, random_state=0, output_activation="linear")
     >>> leaf, column, weight = np.array([0]), np.array([2]), np.array([0.5])
-    >>> more = with_output_leaves(tree, leaf, column, weight, np.array([1.0]))
+    >>> more = with_output_leaves(tree, 2.0, leaf, column, weight, np.array([1.0]))
     >>> x = [[1.0, 2.0, 3.0]]
-    >>> bool(np.allclose(more.forward(x), tree.forward(x) + 0.5 * 3 + 1.0))
+    >>> bool(np.allclose(more.forward(x), 2.0 * tree.forward(x) + 0.5 * 3 + 1.0))
     True
     """
-    whole = tree.astype(np.float64)
-    biases = whole.bias.copy()
-    biases[: tree.n_outputs] += bias
-    leaf_parent = np.concatenate([tree.leaf_parent, output])
-    order = np.argsort(leaf_parent, kind="stable")
-    weights = np.concatenate([whole.leaf_weight, weight])[order]
-    trained = [whole.activation_parameters] if tree.trains_activations else []
-    return NeuralTree(
-        tree.n_inputs,
-        tree.n_outputs,
-        tree.parent,
-        tree.activation,
-        leaf_parent[order],
-        np.concatenate([tree.leaf_input, leaf_input])[order],
-        np.concatenate([biases, whole.edge, weights, *trained]).astype(tree.dtype),
-        tree.activation_parameters,
-        tree.trains_activations,
-    )
+    places = (np.ascontiguousarray(each, dtype=np.int32) for each in (output, leaf_input))
+    numbers = (np.ascontiguousarray(each, dtype=np.float64) for each in (weight, bias))
+    return NeuralTree.of_core(*_core.with_output_leaves(tree.core, factor, *places, *numbers))

@@ -8,15 +8,15 @@ Numbered like this, the children of a node are neighbours, and so are the nodes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt import _core
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.checks import (
@@ -29,12 +29,20 @@ from bneuralt.tree.checks import (
     frozen,
 )
 from bneuralt.tree.forward import OutputOverflow, forward_many, mean_forward, not_finite
-from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
+from bneuralt.tree.growth import LeafSampler, TreeGrower, seed_of
 from bneuralt.tree.interactions import InteractionSets
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.shape import TreeShape
 
-__all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
+__all__ = [
+    "AnyTree",
+    "NeuralTree",
+    "OutputOverflow",
+    "PlannedTree",
+    "forward_many",
+    "grown",
+    "mean_forward",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,31 +244,47 @@ class NeuralTree(TreeShape):
         >>> NeuralTree.random(4, activation=["tanh", "gaussian"], random_state=0).hidden_activation
         'mixed'
         """
-        return cls(
-            *draw_tree_arrays(
-                n_inputs,
-                n_outputs,
-                max_depth,
-                max_children,
-                leaf_probability,
-                rule=rule,
-                min_children=min_children,
-                min_size=min_size,
-                max_size=max_size,
-                n_weights=n_weights,
-                deepen=deepen,
-                init=init,
-                init_scale=init_scale,
-                activation=activation,
-                output_activation=output_activation,
-                train_activations=train_activations,
-                feature_sampling=feature_sampling,
-                groups=groups,
-                interactions=interactions,
-                dtype=dtype,
-                random_state=random_state,
-            )
+        grower = TreeGrower(
+            n_inputs,
+            n_outputs,
+            max_depth,
+            max_children,
+            leaf_probability,
+            rule=rule,
+            min_children=min_children,
+            min_size=min_size,
+            max_size=max_size,
+            n_weights=n_weights,
+            deepen=deepen,
+            init=init,
+            init_scale=init_scale,
+            activation=activation,
+            output_activation=output_activation,
+            train_activations=train_activations,
+            feature_sampling=feature_sampling,
+            groups=groups,
+            interactions=interactions,
+            dtype=dtype,
         )
+        return PlannedTree(grower, seed_of(random_state)).tree
+
+    @classmethod
+    def of_core(cls, structure: _core.Structure, parameters: ArrayLike) -> NeuralTree:
+        """Return the tree of a structure that the core has made, whose arrays it shares."""
+        tree = object.__new__(cls)
+        tree.__dict__.update(
+            n_inputs=structure.n_inputs,
+            n_outputs=structure.n_outputs,
+            parent=structure.parent,
+            activation=structure.activation,
+            leaf_parent=structure.leaf_parent,
+            leaf_input=structure.leaf_input,
+            activation_parameters=structure.activation_parameters,
+            trains_activations=structure.trains_activations,
+            structure=structure,
+        )
+        tree._set_parameters(parameters)
+        return tree
 
     def with_parameters(self, parameters: ArrayLike) -> NeuralTree:
         """Return a tree of the same structure with other weights.
@@ -284,9 +308,15 @@ class NeuralTree(TreeShape):
         parameters : float array of shape (n_parameters,)
             In the order of `NeuralTree.parameters`.
         """
-        if np.array_equal(leaf_input, self.leaf_input):
+        inputs = checked_integers("leaf_input", leaf_input, np.int32)
+        if np.array_equal(inputs, self.leaf_input):
             return self.with_parameters(parameters)
-        return replace(self, leaf_input=np.asarray(leaf_input), parameters=np.asarray(parameters))
+        try:
+            structure = self.structure.with_leaf_inputs(inputs)
+        except ValueError:
+            check_leaves(self.parent, self.leaf_parent, inputs, self.n_inputs, self.n_outputs)
+            raise
+        return self.of_core(structure, parameters)
 
     def astype(self, dtype: DTypeLike) -> NeuralTree:
         """Return the tree with its weights as float64 or float32."""
@@ -305,13 +335,7 @@ class NeuralTree(TreeShape):
         ----------
         offset, factor : float or array of shape (n_inputs,)
         """
-        per_input = (self.n_inputs,)
-        offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), per_input)
-        factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), per_input)
-        weight = self.leaf_weight * factor[self.leaf_input]
-        shift = weight * offset[self.leaf_input]
-        bias = self.bias - np.bincount(self.leaf_parent, shift, minlength=self.parent.size)
-        return self._with_weights(bias, self.edge, weight)
+        return self.with_scalings((offset, factor))
 
     def with_output_scaling(self, offset: Any, factor: Any) -> NeuralTree:
         """Return the tree whose outputs are `factor * output + offset`.
@@ -322,18 +346,46 @@ class NeuralTree(TreeShape):
         ----------
         offset, factor : float or array of shape (n_outputs,)
         """
-        if self.output_activation != "linear":
-            raise ValueError(
-                "with_output_scaling needs linear outputs, this tree has "
-                f"output_activation={self.output_activation!r}"
-            )
+        return self.with_scalings(outputs=(offset, factor))
+
+    def with_scalings(
+        self,
+        inputs: tuple[ArrayLike, ArrayLike] | None = None,
+        outputs: tuple[ArrayLike, ArrayLike] | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> NeuralTree:
+        """Return the tree with both scalings; see `with_input_scaling` and `with_output_scaling`.
+
+        Parameters
+        ----------
+        inputs, outputs : tuple (offset, factor), optional
+        dtype : {float64, float32}, optional
+            dtype of its weights, by default that of this tree.
+        """
         k, n_nodes = self.n_outputs, self.parent.size
-        per_node = np.ones(n_nodes)  # the factor of the weighted sum of each node
-        per_node[:k] = factor
-        bias = per_node * self.bias
-        bias[:k] += offset
-        edge = per_node[self.parent[k:]] * self.edge
-        return self._with_weights(bias, edge, per_node[self.leaf_parent] * self.leaf_weight)
+        bias, edge, weight = (
+            each.astype(np.float64) for each in (self.bias, self.edge, self.leaf_weight)
+        )
+        if inputs is not None:
+            offset, factor = (_of_each(part, self.n_inputs)[self.leaf_input] for part in inputs)
+            weight *= factor
+            bias -= np.bincount(self.leaf_parent, weight * offset, minlength=n_nodes)
+        if outputs is not None:
+            if self.output_activation != "linear":
+                raise ValueError(
+                    "with_output_scaling needs linear outputs, this tree has "
+                    f"output_activation={self.output_activation!r}"
+                )
+            per_node = np.ones(n_nodes)  # the factor of the weighted sum of each node
+            per_node[:k] = outputs[1]
+            bias *= per_node
+            bias[:k] += np.asarray(outputs[0], dtype=np.float64)
+            edge *= per_node[self.parent[k:]]
+            weight *= per_node[self.leaf_parent]
+        trained = [self.activation_parameters] if self.trains_activations else []
+        weights = np.concatenate([bias, edge, weight, *trained])
+        with np.errstate(over="ignore"):  # reported as a non-finite weight, with its place
+            return self.with_parameters(weights.astype(dtype or self.dtype, copy=False))
 
     def with_linear_outputs(self) -> NeuralTree:
         """Return the tree with a linear output above each output, which becomes its only child."""
@@ -351,11 +403,6 @@ class NeuralTree(TreeShape):
             activation_parameters=self.activation_parameters,
             trains_activations=self.trains_activations,
         )
-
-    def _with_weights(self, bias: Array, edge: Array, leaf_weight: Array) -> NeuralTree:
-        trained = [self.activation_parameters] if self.trains_activations else []
-        weights = np.concatenate([bias, edge, leaf_weight, *trained], dtype=np.float64)
-        return self.with_parameters(weights.astype(self.dtype))
 
     @cached_property
     def core(self) -> _core.WeightedTree:
@@ -506,6 +553,65 @@ class NeuralTree(TreeShape):
             f"hidden_activation={self.hidden_activation!r}, "
             f"output_activation={self.output_activation!r}, dtype={self.dtype.name})"
         )
+
+
+def _of_each(values: ArrayLike, n: int) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    return array if array.shape == (n,) else np.broadcast_to(array, (n,))
+
+
+@dataclass(frozen=True)
+class PlannedTree:
+    """A random tree that is grown when it is needed, such as by the thread that trains it.
+
+    Attributes
+    ----------
+    grower : TreeGrower
+    seed : int
+    """
+
+    grower: TreeGrower
+    seed: int
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self.grower.n_inputs
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.grower.n_outputs
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the weights."""
+        return self.grower.dtype
+
+    @property
+    def output_activation(self) -> str:
+        """Name of the activation of the outputs."""
+        name: str = NAMES[self.grower.fields["output"][0]]
+        return name
+
+    @property
+    def core(self) -> _core.PlannedTree:
+        """The tree for a training of the core."""
+        return _core.PlannedTree(self.grower.rule, self.seed, self.dtype == np.float32)
+
+    @cached_property
+    def tree(self) -> NeuralTree:
+        """The tree."""
+        return NeuralTree.of_core(*self.grower.grow(self.seed))
+
+
+#: A tree, or the plan of one.
+AnyTree: TypeAlias = NeuralTree | PlannedTree
+
+
+def grown(tree: AnyTree) -> NeuralTree:
+    """Return a tree, which is grown if it was only planned."""
+    return tree.tree if isinstance(tree, PlannedTree) else tree
 
 
 #: Attributes shared by trees that differ only in their weights.

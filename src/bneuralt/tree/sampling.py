@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.tree.growth import LeafSampler
-from bneuralt.tree.walk import node_levels
+from bneuralt.tree.growth import LeafSampler, TreeGrower, seed_of
 
 __all__ = [
     "FeatureSampler",
@@ -165,7 +164,18 @@ class ReceptiveFields(FeatureSampler):
         """Return a sampler that draws only inputs that vary over the rows."""
         self._n_channels(X.shape[1])
         varies = X.max(axis=0) > X.min(axis=0)
-        return partial(self, weights=varies if varies.any() else None)
+        return _FieldsOfVarying(self.shape, self.spread, self.depth, varies)
+
+    def core_fields(self, n_features: int) -> dict[str, Any]:
+        """Return the fields of a rule of the core by which it samples features."""
+        self._n_channels(n_features)
+        low, high = np.atleast_1d(self.spread)[[0, -1]]
+        return {
+            "image": np.array(self.shape, dtype=np.int32),
+            "min_spread": float(low),
+            "max_spread": float(high),
+            "field_depth": self.depth,
+        }
 
     def __call__(
         self,
@@ -173,31 +183,16 @@ class ReceptiveFields(FeatureSampler):
         leaf_parent: Array,
         parent: Array,
         n_inputs: int,
-        weights: ArrayLike | None = None,
     ) -> Array:
-        """Choose the input of each leaf; see `LeafSampler`.
-
-        Parameters
-        ----------
-        rng, leaf_parent, parent, n_inputs
-            See `LeafSampler`.
-        weights : array of shape (n_inputs,), optional
-            Relative probability of each input, apart from its place; by default all are equal.
-        """
-        n_channels = self._n_channels(n_inputs)
-        chances = np.ones(n_inputs) if weights is None else np.asarray(weights, dtype=np.float64)
-        place = np.indices(self.shape).reshape(len(self.shape), -1).repeat(n_channels, axis=1)
-        owners, counts = np.unique(field := self._fields(parent)[leaf_parent], return_counts=True)
-        by_owner = np.split(np.argsort(field, kind="stable"), np.cumsum(counts)[:-1])
-        leaf_input = np.empty(leaf_parent.size, dtype=np.int64)
-        for owner, leaves in zip(owners, by_owner, strict=True):
-            here = chances
-            if owner >= 0:
-                centre = place[:, _draw(rng, chances, 1)]
-                distance = np.square(place - centre).sum(axis=0)
-                here = chances * np.exp(-0.5 * distance / self._draw_spread(rng) ** 2)
-            leaf_input[leaves] = _draw(rng, here, leaves.size)
-        return leaf_input
+        """Choose the input of each leaf; see `LeafSampler`."""
+        n_outputs = int(np.count_nonzero(parent < 0))
+        grower = TreeGrower(n_inputs, n_outputs, feature_sampling=self)
+        return _core.sample_features(
+            grower.rule,
+            seed_of(rng),
+            np.ascontiguousarray(parent, dtype=np.int32),
+            np.ascontiguousarray(leaf_parent, dtype=np.int32),
+        )
 
     def _n_channels(self, n_inputs: int) -> int:
         n_channels, rest = divmod(n_inputs, math.prod(self.shape))
@@ -208,18 +203,18 @@ class ReceptiveFields(FeatureSampler):
             )
         return n_channels
 
-    def _draw_spread(self, rng: np.random.Generator) -> float:
-        low, high = np.atleast_1d(self.spread)[[0, -1]]
-        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
-    def _fields(self, parent: Array) -> Array:
-        """Return for each node the subtree that it belongs to, -1 for nodes above all subtrees."""
-        depths = node_levels(parent) + (np.count_nonzero(parent < 0) > 1)
-        owners: list[int] = []
-        for node, (above, depth) in enumerate(zip(parent.tolist(), depths.tolist(), strict=True)):
-            starts = depth == self.depth
-            owners.append(node if starts else (-1 if above < 0 else owners[above]))
-        return np.array(owners)
+@dataclass(frozen=True, eq=False)
+class _FieldsOfVarying(ReceptiveFields):
+    """Receptive fields of the inputs that vary; of all, if none does."""
+
+    varies: Array | None = None
+
+    def core_fields(self, n_features: int) -> dict[str, Any]:
+        """Return the fields of a rule of the core by which it samples features."""
+        assert self.varies is not None
+        chances = self.varies if self.varies.any() else np.ones(self.varies.size)
+        return super().core_fields(n_features) | {"chances": chances.astype(np.float64)}
 
 
 _SAMPLERS = {cls.name: cls for cls in (VarianceSampling, ReceptiveFields)}
@@ -270,15 +265,6 @@ def chances_of_varying(
     weights = weights[: has_spread.size]
     varying: FloatArray = weights * has_spread
     return varying if varying.any() else weights
-
-
-def _draw(rng: np.random.Generator, weights: Array, size: int) -> Array:
-    """Draw positions with probabilities in proportion to the weights."""
-    total = np.cumsum(weights)
-    # Rounding could make the product the total itself, which is beyond the last position.
-    below = np.minimum(rng.random(size) * total[-1], np.nextafter(total[-1], 0.0))
-    positions: IntArray = np.searchsorted(total, below, side="right")
-    return positions
 
 
 def _variances(X: Array, sample_weight: Array | None) -> Array:

@@ -10,11 +10,12 @@ import numpy as np
 from bneuralt.training import TrainingDiverged, TrainingSettings, train
 from bneuralt.training.optimizers import Adam, Optimizer, PaperAdam, get_optimizer
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.activations import activation_code
 from bneuralt_paper._typing import Array, FloatArray
 from bneuralt_paper.experiments.definitions import BNeuralTExperiment
 from bneuralt_paper.experiments.protocols import Outcome, Partition, Protocol, derive_seed
 
-__all__ = ["draw_tree", "run_bneuralt", "training_settings"]
+__all__ = ["draw_tree", "paper_tree", "run_bneuralt", "training_settings"]
 
 
 def training_settings(experiment: BNeuralTExperiment, protocol: Protocol) -> TrainingSettings:
@@ -56,18 +57,63 @@ def draw_tree(
     >>> draw_tree(BNeuralTExperiment("rmsprop"), n_inputs=4, n_outputs=3, seed=0).n_outputs
     3
     """
-    return NeuralTree.random(
+    return paper_tree(
         n_inputs,
         n_outputs,
-        max_depth=experiment.max_depth,
-        max_children=experiment.max_children,
-        leaf_probability=experiment.leaf_probability,
-        rule="paper",
-        init="uniform",
+        experiment.max_depth,
+        experiment.max_children,
+        experiment.leaf_probability,
         activation=experiment.activation,
-        output_activation="sigmoid",
-        random_state=seed,
+        seed=seed,
     )
+
+
+def paper_tree(
+    n_inputs: int,
+    n_outputs: int,
+    max_depth: int = 5,
+    max_children: int = 5,
+    leaf_probability: float = 0.4,
+    *,
+    activation: str = "sigmoid",
+    seed: int,
+) -> NeuralTree:
+    """Draw a tree by the paper's rules, with the random numbers of the published runs.
+
+    A tree grows level by level. A node has 2 to m - 1 children, which are leaves with probability
+    `leaf_probability`, and always below `max_depth`; all weights are uniform on [0, 1].
+    `NeuralTree.random` draws from the same distribution with other random numbers.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs, max_depth, max_children, leaf_probability, activation
+        See `NeuralTree.random`.
+    seed : int
+
+    Examples
+    --------
+    >>> paper_tree(4, 3, seed=0).n_outputs
+    3
+    """
+    rng = np.random.default_rng(seed)
+    level = np.arange(n_outputs)
+    parents, leaf_parents = [np.full(n_outputs, -1)], []
+    for depth in range(int(n_outputs > 1), max_depth + 1):
+        child_parent = np.repeat(level, rng.integers(2, max_children, level.size))
+        is_leaf = np.ones(child_parent.size, dtype=bool)
+        if depth < max_depth:
+            is_leaf = rng.random(child_parent.size) < leaf_probability
+        leaf_parents.append(child_parent[is_leaf])
+        parents.append(child_parent[~is_leaf])
+        level = level[-1] + 1 + np.arange(parents[-1].size)
+        if not level.size:
+            break
+    parent, leaf_parent = np.concatenate(parents), np.concatenate(leaf_parents)
+    leaf_input = rng.integers(n_inputs, size=leaf_parent.size)
+    weights = rng.random(2 * parent.size - n_outputs + leaf_parent.size)
+    codes = np.full(parent.size, activation_code(activation))
+    codes[:n_outputs] = activation_code("sigmoid")
+    return NeuralTree(n_inputs, n_outputs, parent, codes, leaf_parent, leaf_input, weights)
 
 
 def run_bneuralt(

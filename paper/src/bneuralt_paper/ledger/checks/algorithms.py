@@ -11,6 +11,7 @@ from bneuralt.training.optimizers import Adam, PaperAdam
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import activation_code
 from bneuralt_paper._typing import FloatArray
+from bneuralt_paper.experiments.neural_trees import paper_tree
 from bneuralt_paper.ledger.checks.registry import check
 from bneuralt_paper.ledger.evidence import Check, Evidence
 
@@ -25,7 +26,7 @@ def _sigmoid(z: FloatArray) -> FloatArray:
 
 
 def _example() -> tuple[NeuralTree, FloatArray, int]:
-    tree = NeuralTree.random(5, 3, max_depth=3, rule="paper", init="uniform", random_state=3)
+    tree = paper_tree(5, 3, max_depth=3, seed=3)
     return tree, np.random.default_rng(0).uniform(size=5), 1
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bneuralt.tree import NeuralTree
 from bneuralt_paper.datasets.catalogue import CATALOGUE
+from bneuralt_paper.experiments.neural_trees import paper_tree
 from bneuralt_paper.ledger.checks.registry import check
 from bneuralt_paper.ledger.checks.scores import GROUPS
 from bneuralt_paper.ledger.evidence import Check, Evidence, NotTested
@@ -18,10 +19,7 @@ __all__: list[str] = []
 
 
 def _paper_trees(n_outputs: int, count: int = 50) -> list[NeuralTree]:
-    return [
-        NeuralTree.random(8, n_outputs, 5, 5, 0.4, rule="paper", init="uniform", random_state=seed)
-        for seed in range(count)
-    ]
+    return [paper_tree(8, n_outputs, seed=seed) for seed in range(count)]
 
 
 @check
