@@ -195,14 +195,16 @@ def test_out_of_bag_scores_of_noise_are_at_chance(bootstrap):
 
 @pytest.mark.parametrize("options", [{"early_stopping": True}, {"conformal": 0.3}])
 def test_rows_that_judge_are_cross_fitted(options):
-    X, y = shops(n_values=700)
-    X_new, y_new = shops(n_values=700, n=4_000)[0][2_000:], shops(n_values=700, n=4_000)[1][2_000:]
-    model = fitted(X, y, max_epochs=5, **options)
-    assert means_of(model) is not None
-    if "conformal" in options:
-        low, high = np.moveaxis(model.predict_interval(X_new, coverage=0.8), -1, 0)
-        covered = np.mean((low.ravel() <= y_new) & (y_new <= high.ravel()))
-        assert 0.7 < covered < 0.9
+    covered = []
+    for seed in range(6):
+        X, y = shops(seed, n_values=700, n=6_000)
+        model = fitted(X[:2_000], y[:2_000], max_epochs=5, **options)
+        assert means_of(model) is not None
+        if "conformal" in options:
+            intervals = model.predict_interval(X[2_000:], coverage=0.8).reshape(-1, 2)
+            is_covered = (intervals[:, 0] <= y[2_000:]) & (y[2_000:] <= intervals[:, 1])
+            covered.append(np.mean(is_covered))
+    assert not covered or 0.77 < np.mean(covered) < 0.83
 
 
 # -- which columns, and what users say ----------------------------------------------------
