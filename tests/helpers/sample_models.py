@@ -12,7 +12,7 @@ from bneuralt import NeuralTree
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.model import Model
 from bneuralt.tables.bends import Bending
-from bneuralt.tables.columns import Frame
+from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import KINDS, Feature, Input, NumberFeature
 from bneuralt.training.losses import LINKS, LOSSES, get_loss, shares
@@ -93,7 +93,9 @@ def model_with_all_columns(rng, n_rows):
     }
     for name, column in columns.items():
         if name.endswith("full"):
-            column.values[column.is_missing] = column.values[~column.is_missing][0]
+            present = column.values[~column.is_missing]
+            values = np.where(column.is_missing, present[0], column.values)
+            columns[name] = Column(column.kind, values, column.texts)
     table = Frame(list(columns.values()), list(columns))
     encoder = learn_encoder(table, names=list(columns), bending=Bending(3, is_limited=True))
     kinds_learnt = {feature.kind for feature in encoder.features}
