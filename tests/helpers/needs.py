@@ -42,6 +42,7 @@ USES = {
     **dict.fromkeys(["onnx", "onnxruntime", "skl2onnx"], "onnx"),
     # packages whose import alone takes a second, or much more, and Pythons that import ours
     "sys.executable": "slow",
+    "loky": "slow",
     sys.executable: "slow",
     **dict.fromkeys(["mapie", "river", "shap", "skops", "statsmodels", "sympy", "torch"], "slow"),
 }

@@ -26,6 +26,7 @@ from bneuralt import (
     train,
 )
 from tests.helpers.flat import flat
+from tests.helpers.needs import needs
 
 N_THREADS = 6
 
@@ -66,6 +67,7 @@ def _tasks() -> list[Callable[[], np.ndarray]]:
     ]
 
 
+@needs("slow")
 def soak(seconds: float, n_threads: int = N_THREADS) -> tuple[int, list[str]]:
     """Run the tasks in threads; return how many calls there were, and what was wrong."""
     tasks = _tasks()

@@ -7,9 +7,15 @@ import pytest
 from bneuralt_paper.datasets import load_dataset
 from bneuralt_paper.experiments.protocols import Problem
 from bneuralt_paper.running import measurements
+from tests.helpers.needs import needs
 
 PARTS = ("unused_inputs", "sizes_of_image_trees", "cost_by_size", "training_seconds",
          "single_row_microseconds", "run_seconds")  # fmt: skip
+
+
+@needs("slow")
+def measure(path, problems, report):
+    measurements.run_measurements(path, problems, report)
 
 
 @pytest.mark.parametrize("missing", ["unused_inputs", "training_seconds", "run_seconds"])
@@ -20,7 +26,7 @@ def test_missing_parts_are_added(tmp_path, monkeypatch, missing):
     path.write_text(json.dumps(known))
     reported = []
     problems = [Problem.from_dataset(load_dataset("iris"))]
-    measurements.run_measurements(path, problems, reported.append)
+    measure(path, problems, reported.append)
     measured = measurements.read_measurements(path)
     added = measured.pop(missing)["iris"]
     assert measured == known and tuple(reported) == PARTS
