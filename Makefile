@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo         compare trees with scikit-learn models and draw a small one"
-	@echo "make test-quick   run the tests that need no browser, compiler, database or cluster: 90 s"
+	@echo "make test-quick   run the tests that need no browser, compiler, database or cluster"
 	@echo "make test         run all tests (JOBS=2 processes)"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
