@@ -49,12 +49,12 @@ def test_gradient_is_that_of_the_reference(seed, task, hidden, mixed, n_rows):
         np.testing.assert_allclose(slopes, expected, 1e-10, 1e-12, err_msg=name)
 
 
-@settings(max_examples=cases(15))
+@settings(max_examples=cases(15, quick=8))
 @given(seed=seeds, name=st.sampled_from(sorted(OPTIMIZERS)), task=st.sampled_from(TASKS),
        hidden=st.sampled_from(("sigmoid", "tanh")),
        batch_size=st.sampled_from([1, 3, 16, 18, None]),
        extras=st.booleans())  # fmt: skip
-def test_two_hundred_updates_are_those_of_the_reference(
+def test_updates_are_those_of_the_reference(
     seed, name, task, hidden, batch_size, extras
 ):
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_two_hundred_updates_are_those_of_the_reference(
     )
     rate = {"gd": 0.1, "momentum": 0.02, "nesterov": 0.02, "adagrad": 0.1}.get(name, 0.01)
     per_epoch = -(-n_rows // (batch_size or n_rows))
-    n_epochs = -(-200 // per_epoch)
+    n_epochs = -(-cases(200) // per_epoch)
     weight = rng.uniform(0.5, 1.5, n_rows) if extras else None
     how = TrainingSettings(loss=loss, optimizer=name, learning_rate=rate, batch_size=batch_size,
                            max_epochs=n_epochs, **more)  # fmt: skip

@@ -11,9 +11,9 @@ from tests.helpers.searched_estimators import DIABETES, IRIS, SearchedEstimatorT
 
 SMALL = {
     getattr(estimators, name): {
-        "population_size": 20,
-        "n_generations": 12,
-        "n_tuning": 30,
+        "population_size": 10,
+        "n_generations": 6,
+        "n_tuning": 12,
         "tuning_size": 16,
         "max_size": 30,
     }
