@@ -42,3 +42,13 @@ def all_pairs(rows: list[tuple]) -> list[tuple]:
         missing -= pairs[best]
         chosen.append(best)
     return [rows[i] for i in sorted(chosen)]
+
+
+def one_of_each(rows: list, key) -> list:
+    """Return all rows, or in quick runs one of those with equal keys: of each key another one."""
+    if not is_quick:
+        return rows
+    groups: dict = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return [group[i % len(group)] for i, group in enumerate(groups.values())]

@@ -12,8 +12,8 @@ from tests.helpers.searched_estimators import DIABETES, IRIS, SearchedEstimatorT
 SMALL = {
     getattr(estimators, name): {
         "population_size": 10,
-        "n_generations": 6,
-        "n_tuning": 12,
+        "n_generations": 10,
+        "n_tuning": 30,
         "tuning_size": 16,
         "max_size": 30,
     }
