@@ -23,7 +23,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 # Machines are shared and slow at times: no test fails for taking long.
 settings.register_profile("bneuralt", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("quick", deadline=None, max_examples=12)
 settings.load_profile("bneuralt")
 
 

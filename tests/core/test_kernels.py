@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -130,19 +131,24 @@ def test_large_outputs_do_not_overflow(largest, n_rows):
 # -- shapes ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_rows", [512, 545, 1100])
-@pytest.mark.parametrize("n_outputs", [4, 6, 9])
-def test_gradients_of_many_rows_and_outputs_are_those_of_the_reference(n_rows, n_outputs):
+@cache  # the same for all instruction sets
+def gradients_of_the_reference(n_rows, n_outputs):
     rng = np.random.default_rng(n_rows + n_outputs)
     tree = NeuralTree.random(3, n_outputs, 2, 3, 0.3, activation="tanh",
                              output_activation="linear", max_size=99, random_state=rng)  # fmt: skip
     X, y = draw_rows(rng, tree, n_rows)
     weight = rng.uniform(0, 2, n_rows)
-    loss = get_loss("cross_entropy")
+    rest = (tree, X, y, get_loss("cross_entropy"), weight)
+    return rest, reference.batch_loss(*rest), reference.batch_gradient(*rest)
+
+
+@pytest.mark.parametrize("n_rows", [512, 545, 1100])
+@pytest.mark.parametrize("n_outputs", [4, 6, 9])
+def test_gradients_of_many_rows_and_outputs_are_those_of_the_reference(n_rows, n_outputs):
+    (tree, X, y, loss, weight), *expected = gradients_of_the_reference(n_rows, n_outputs)
     value, slopes = gradient(tree, X, y, loss=loss, sample_weight=weight, n_threads=2)
-    rest = (tree, X, y, loss, weight)
-    assert value == pytest.approx(reference.batch_loss(*rest), rel=1e-12)
-    np.testing.assert_allclose(slopes, reference.batch_gradient(*rest), rtol=1e-9, atol=1e-12)
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    np.testing.assert_allclose(slopes, expected[1], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 15, 16, 17, 31, 32, 33, 64, 96, 1000])

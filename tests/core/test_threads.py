@@ -69,7 +69,7 @@ def in_worker(run: Callable[[threading.Event], Any]) -> tuple[Any, float]:
     flag, given = threading.Event(), []
     worker = threading.Thread(target=lambda: given.append(run(flag)))
     worker.start()
-    time.sleep(0.3)
+    time.sleep(0.1)
     assert worker.is_alive()
     started = time.process_time()
     flag.set()

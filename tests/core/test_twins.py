@@ -5,6 +5,8 @@ The twin is slow: what it computes is compared with all instruction sets at once
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -49,14 +51,12 @@ def test_gradient_is_that_of_the_reference(seed, task, hidden, mixed, n_rows):
         np.testing.assert_allclose(slopes, expected, 1e-10, 1e-12, err_msg=name)
 
 
-@settings(max_examples=cases(15))
+@settings(max_examples=cases(15, quick=8))
 @given(seed=seeds, name=st.sampled_from(sorted(OPTIMIZERS)), task=st.sampled_from(TASKS),
        hidden=st.sampled_from(("sigmoid", "tanh")),
        batch_size=st.sampled_from([1, 3, 16, 18, None]),
        extras=st.booleans())  # fmt: skip
-def test_two_hundred_updates_are_those_of_the_reference(
-    seed, name, task, hidden, batch_size, extras
-):
+def test_updates_are_those_of_the_reference(seed, name, task, hidden, batch_size, extras):
     rng = np.random.default_rng(seed)
     loss, n_outputs, output = task
     tree = draw_tree(rng, n_outputs, hidden, output)
@@ -69,7 +69,7 @@ def test_two_hundred_updates_are_those_of_the_reference(
     )
     rate = {"gd": 0.1, "momentum": 0.02, "nesterov": 0.02, "adagrad": 0.1}.get(name, 0.01)
     per_epoch = -(-n_rows // (batch_size or n_rows))
-    n_epochs = -(-200 // per_epoch)
+    n_epochs = -(-cases(200) // per_epoch)
     weight = rng.uniform(0.5, 1.5, n_rows) if extras else None
     how = TrainingSettings(loss=loss, optimizer=name, learning_rate=rate, batch_size=batch_size,
                            max_epochs=n_epochs, **more)  # fmt: skip
@@ -94,9 +94,9 @@ def test_two_hundred_updates_are_those_of_the_reference(
         np.testing.assert_allclose(result, expected.parameters, 1e-10, tolerance, err_msg=engine)
 
 
-@pytest.mark.parametrize("monitor", ["loss", "error"])
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_selection_after_every_update_finds_the_best_of_all_updates(n_outputs, monitor):
+@cache  # the same for both scores
+def after_every_update(n_outputs):
+    """Return a tree, rows, rows to choose by, settings, and the tree after every update."""
     rng = np.random.default_rng(7)
     loss = "cross_entropy" if n_outputs > 1 else "squared_error"
     tree = draw_tree(rng, n_outputs, n_inputs=3)
@@ -104,11 +104,21 @@ def test_selection_after_every_update_finds_the_best_of_all_updates(n_outputs, m
     X_val, y_val = draw_rows(rng, tree, 50)
     common = {"loss": loss, "optimizer": "rmsprop", "learning_rate": 0.05}
     how = TrainingSettings(**common, schedule="constant", max_epochs=3, batch_size=1,
-                           select="update", monitor=monitor)  # fmt: skip
+                           select="update")  # fmt: skip
     order = np.concatenate([epoch_order(0, e, 30) for e in range(3)]).tolist()
+    after = [
+        reference.train(tree, X, y, order=[order[:n]], **common) for n in range(1, len(order) + 1)
+    ]
+    return tree, (X, y), (X_val, y_val), how, after
+
+
+@pytest.mark.parametrize("monitor", ["loss", "error"])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_selection_after_every_update_finds_the_best_of_all_updates(n_outputs, monitor):
+    tree, (X, y), (X_val, y_val), how, after = after_every_update(n_outputs)
+    how = how.set_params(monitor=monitor)
     best, best_value = None, np.inf
-    for n in range(1, len(order) + 1):
-        now = reference.train(tree, X, y, order=[order[:n]], **common)
+    for now in after:
         value = scores(now, X_val, y_val, monitor)
         if value < best_value - 1e-12:
             best, best_value = now, value

@@ -14,6 +14,7 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
+from tests.helpers.quick import grid
 
 #: Scores may be lower than those of boosting by this much.
 TOLERANCE = 0.02
@@ -172,18 +173,13 @@ def score(model, make, *arguments, task):
     return MODELS[model][task == "classes"](random_state=0).fit(X, y).score(X_new, y_new)
 
 
-@pytest.mark.parametrize("task", ["numbers", "classes"])
-@pytest.mark.parametrize("dirt", DIRT)
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("model", MODELS)
+@grid(model=MODELS, function=FUNCTIONS, dirt=DIRT, task=["numbers", "classes"])
 def test_dirty_columns_do_no_harm(model, function, dirt, task):
     table = dirty, function, dirt
     assert score(model, *table, task=task) > score_of_boosting(*table, task=task) - TOLERANCE
 
 
-@pytest.mark.parametrize("task", ["numbers", "classes"])
-@pytest.mark.parametrize("name", THRESHOLDS)
-@pytest.mark.parametrize("model", MODELS)
+@grid(model=MODELS, name=THRESHOLDS, task=["numbers", "classes"])
 def test_effects_that_begin_somewhere(model, name, task):
     table = threshold, name
     assert score(model, *table, task=task) > score_of_boosting(*table, task=task) - TOLERANCE

@@ -26,6 +26,7 @@ from bneuralt import (
     load_model,
 )
 from bneuralt.warnings import RelativeWeightWarning
+from tests.helpers.quick import cases
 
 FAST = {"max_epochs": 3, "n_weights": 60, "random_state": 0}
 CLASSIFIERS = [BNeuralTClassifier, BNeuralForestClassifier]
@@ -150,7 +151,7 @@ def fit_with_failure(model, X, y, fail_at, failure):
 
 @pytest.mark.parametrize("failure", [Injected, KeyboardInterrupt])
 @pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=cases(12, quick=5))
 @given(
     place=st.floats(0, 1),
     options=st.sampled_from([{"max_epochs": 20}, {"early_stopping": "refit"}]),

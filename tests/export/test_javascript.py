@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor
 from tests.helpers.fitted_models import random_model
+from tests.helpers.quick import cases
 from tests.helpers.runners import available, compare, compare_contributions, json_rows
 
 
@@ -24,12 +25,12 @@ def chromium():
         yield runner
 
 
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", range(cases(32, quick=16)))
 def test_node_equals_the_model(node, seed):
     compare(node, random_model(seed, 100))
 
 
-@pytest.mark.parametrize("seed", range(32))
+@pytest.mark.parametrize("seed", range(cases(32, quick=16)))
 def test_contributions_are_those_of_explain(node, seed):
     compare_contributions(node.contributions, random_model(seed, 40))
 

@@ -47,6 +47,7 @@ from bneuralt.training.losses import LOSSES, Pinball, get_loss, shares
 from bneuralt.tree.activations import NAMES, get_activation
 from tests.helpers.compiled import Compiled
 from tests.helpers.fitted_models import random_table
+from tests.helpers.quick import cases, grid
 from tests.helpers.runners import RUNNERS, available
 from tests.helpers.strategies import draw_activation
 
@@ -236,7 +237,7 @@ def random_expression(rng, depth):
     return numeric_expression(name, *parts)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(cases(12, quick=6)))
 def test_random_expressions(runner, seed):
     """Parentheses are where they are needed, and values that are used twice have one name."""
     rng = np.random.default_rng(seed)
@@ -290,9 +291,7 @@ LINKS = {
 }
 
 
-@pytest.mark.parametrize("name", LINKS)
-@pytest.mark.parametrize("n_trees", [1, 3])
-@pytest.mark.parametrize("averages", ["outputs", "predictions"])
+@grid(name=LINKS, n_trees=[1, 3], averages=["outputs", "predictions"])
 def test_links(runner, name, n_trees, averages):
     link, task = LINKS[name]
     model = described(identity(3), link, task=task, n_trees=n_trees, averages=averages)

@@ -13,6 +13,7 @@ from bneuralt.training.losses import CrossEntropy, Huber, Pinball
 from bneuralt.training.optimizers import Adam, Momentum, RMSprop, get_optimizer
 from bneuralt.tree.activations import NAMES, get_activation
 from tests import reference
+from tests.helpers.quick import cases
 from tests.helpers.strategies import KINKED, draw_targets, neural_trees
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -135,7 +136,7 @@ def test_a_loss_that_does_not_fit_is_refused(arguments, message):
 
 @pytest.mark.parametrize("activation", [*NAMES, "mixed"])
 @pytest.mark.parametrize("case", LOSSES, ids=lambda case: str(case[0]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=cases(8))
 @given(data=st.data(), seed=SEEDS)
 def test_gradient_matches_central_differences(activation, case, data, seed):
     loss, n_outputs, output = losses.get_loss(case[0]), case[1], case[2]

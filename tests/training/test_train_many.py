@@ -375,7 +375,7 @@ class InterruptedCore:
 @pytest.mark.parametrize("kind", ["short", "long", "callback", "progress"])
 def test_ctrl_c_gives_what_is_done(n_threads, kind, monkeypatch):
     # short jobs are over before they look for signals themselves
-    n_jobs, n_epochs, delay = (100, 60_000, 0.8) if kind == "long" else (3000, 400, 0.3)
+    n_jobs, n_epochs, delay = (100, 15_000, 0.2) if kind == "long" else (1000, 400, 0.1)
     jobs, X, y = simple_jobs(n_jobs, n_epochs)
     with monkeypatch.context() as patch:
         patch.setattr("bneuralt.training.trainer._core", InterruptedCore(delay))
@@ -526,7 +526,7 @@ def test_threads_are_never_more_than_processors(n_jobs, batch_size):
     before = len(os.listdir("/proc/self/task"))
     counter = threading.Thread(target=count)
     counter.start()
-    ends = time.perf_counter() + 0.4
+    ends = time.perf_counter() + 0.2
     train_many(jobs, X, y, n_threads=5000, callback=lambda state: time.perf_counter() > ends)
     over.set()
     counter.join()

@@ -27,11 +27,13 @@ from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.trainer import epoch_order, gradient, train_many
 from bneuralt.tree.neural_tree import grown
 from tests import reference
+from tests.helpers.quick import grid
 
 N_ROWS, N_INPUTS = 45, 5  # no multiple of any vector's width
 
 # loss, number of outputs
 TASKS = (("cross_entropy", 3), (CrossEntropy(0.1), 2), ("squared_error", 1), ("squared_error", 2))
+DTYPES = (np.float32, np.uint8)
 
 
 class Setting:
@@ -77,7 +79,7 @@ def distance(values, expected):
     return np.linalg.norm(values - expected) / np.linalg.norm(expected)
 
 
-by_dtype = pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+by_dtype = pytest.mark.parametrize("dtype", DTYPES)
 by_task = pytest.mark.parametrize(("loss", "n_outputs"), TASKS)
 RATES = {"gd": 0.1, "momentum": 0.02, "nesterov": 0.02, "adagrad": 0.1}
 
@@ -97,11 +99,9 @@ def test_gradients_of_single_precision(dtype, loss, n_outputs, engine):
         assert cost == pytest.approx(expected_loss, rel=5e-7)
 
 
-@by_dtype
-@by_task
-@pytest.mark.parametrize("batch_size", [1, 8])
-@pytest.mark.parametrize("name", sorted(OPTIMIZERS))
-def test_trajectories_of_single_precision(name, batch_size, dtype, loss, n_outputs, engine):
+@grid(name=sorted(OPTIMIZERS), batch_size=[1, 8], dtype=DTYPES, task=TASKS)
+def test_trajectories_of_single_precision(name, batch_size, dtype, task, engine):
+    loss, n_outputs = task
     case = Setting(dtype, loss, n_outputs)
     for more in (
         {"schedule": "constant"},
@@ -117,10 +117,9 @@ def test_trajectories_of_single_precision(name, batch_size, dtype, loss, n_outpu
         assert np.linalg.norm(parameters - expected) < bound * way
 
 
-@by_dtype
-@pytest.mark.parametrize("monitor", ["loss", "error"])
-@by_task
-def test_the_selected_epoch_is_the_best_of_the_reference(dtype, loss, n_outputs, monitor, engine):
+@grid(dtype=DTYPES, task=TASKS, monitor=["loss", "error"])
+def test_the_selected_epoch_is_the_best_of_the_reference(dtype, task, monitor, engine):
+    loss, n_outputs = task
     case = Setting(dtype, loss, n_outputs)
     rng = np.random.default_rng(1)
     chosen = rng.permutation(N_ROWS)[:30]

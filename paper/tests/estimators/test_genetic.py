@@ -11,8 +11,8 @@ from tests.helpers.searched_estimators import DIABETES, IRIS, SearchedEstimatorT
 
 SMALL = {
     getattr(estimators, name): {
-        "population_size": 20,
-        "n_generations": 12,
+        "population_size": 10,
+        "n_generations": 10,
         "n_tuning": 30,
         "tuning_size": 16,
         "max_size": 30,
