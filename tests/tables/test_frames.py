@@ -187,6 +187,17 @@ def test_tables_that_cannot_be_read_are_named(monkeypatch):
         BNeuralTClassifier().fit(Stream(frame), LABELS)
 
 
+@pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
+def test_what_can_be_read_only_once_is_refused(estimator):
+    frame = pd.DataFrame({"a": np.arange(20.0)})
+    y = np.arange(20) % 2
+    with pytest.raises(TypeError, match=r"rows of a generator can be read only once.*open_table"):
+        estimator(**SMALL).fit((part for part in [frame]), y)
+    fitted = estimator(**SMALL).fit(frame, y)
+    with pytest.raises(TypeError, match=r"rows of a list_iterator can be read only once"):
+        fitted.predict(iter([frame]))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["mixed", "float32", "gaps", "integers"])
 def test_the_description_of_a_model_finds_columns_by_name(name, form):

@@ -168,7 +168,7 @@ def test_selected_weights_come_with_their_inputs():
 def test_a_tree_finds_an_interaction_among_noise():
     X, y = table(20_000, 48, dtype=np.float32)
     X_test, y_test = table(4000, 48, seed=1, dtype=np.float32)
-    forest = BNeuralForestClassifier(n_estimators=3, random_state=0)
+    forest = BNeuralForestClassifier(n_estimators=2, random_state=0)
     for model in (BNeuralTClassifier(random_state=0), forest):
         assert model.fit(X, y).score(X_test, y_test) > 0.97
 

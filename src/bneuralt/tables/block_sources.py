@@ -189,12 +189,6 @@ class FrameSource(Source):
     def __init__(self, source: Any) -> None:
         known = frames.known_frame(source)
         self._series: Iterable[Any] = [known] if frames.is_data_frame(known) else source
-        if iter(self._series) is self._series:
-            raise TypeError(
-                f"source is a {type(source).__name__}, whose frames can be read only once, and "
-                "they are needed several times: pass a list, or an object whose __iter__ begins "
-                "anew"
-            )
         first = next(iter(self._series), None)
         if first is None:
             raise ValueError("source has no frames: it needs at least one")

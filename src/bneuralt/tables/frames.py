@@ -7,7 +7,7 @@ Data frames of other packages are handed over to Arrow, by the protocols that th
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ def known_frame(X: Any) -> Any:
     ImportError
         Arrow is needed and not installed.
     TypeError
-        The rows are yet to be computed.
+        The rows are yet to be computed, or can be read only once.
     """
     is_batch = is_arrow(X) and not hasattr(X, "combine_chunks")  # a RecordBatch
     if isinstance(X, np.ndarray) or (is_data_frame(X) and not is_batch):
@@ -72,6 +72,12 @@ def known_frame(X: Any) -> Any:
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: use X.collect()")
     has_stream = hasattr(X, "__arrow_c_stream__")
     if not has_stream and not hasattr(X, "__dataframe__"):
+        if isinstance(X, Iterator):
+            raise TypeError(
+                f"the rows of a {type(X).__name__} can be read only once, and they are needed "
+                "several times: use open_table with a list of data frames, or with an object "
+                "whose __iter__ begins anew"
+            )
         return X
     try:
         if has_stream:
