@@ -133,7 +133,7 @@ def epoch(folder: Path, n_files: int | None) -> dict[str, Any]:
         times = []
         for rows in (on_disk, in_memory):
             started = time.process_time()
-            fit = plan_tree(problem.with_rows(rows), recipe, seed=0)
+            fit = plan_tree(replace(problem, rows=rows), recipe, seed=0)
             train_fits([fit], rows, problem.options.n_threads)
             times.append(time.process_time() - started)
         ratios.append(times[1] / times[0])

@@ -11,6 +11,7 @@ from bneuralt.fitting.canonical import canonical_rows
 from bneuralt.fitting.rows import Rows
 from bneuralt.fitting.splits import hold_out
 from bneuralt.fitting.weights import RowWeights, class_weights
+from bneuralt.lines import IDENTITY, ClampedLine, InputLines
 from bneuralt.model.scaling import fold, learn_scaling
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tables.row_hashes import _folded, hash_rows, mixed
@@ -263,3 +264,16 @@ def test_a_fit_goes_through_the_columns_once(how, n_times, monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 3))
     BNeuralTClassifier(max_epochs=1, weight_decay=0.1, **how).fit(X, X[:, 0] > 0)
     assert len(n_blocks) == n_times
+
+
+def test_some_blocks_have_the_statistics_of_all_rows_and_parts_of_them_their_own():
+    X = np.random.default_rng(0).normal(size=(10_000, 2))
+    lines = InputLines.of([[IDENTITY, ClampedLine.ramp(0.0, 1.0)], [IDENTITY]])
+    rows = Rows(X, X[:, 0], np.ones(len(X))).with_lines(lines)
+    some = rows.some_blocks(4096, np.random.default_rng(1))
+    assert len(some) < len(rows)
+    assert some.moments is rows.moments and some.input_moments is rows.input_moments
+    part = some.take(np.arange(100))
+    np.testing.assert_array_equal(part.moments.high, some.X[:100].max(axis=0))
+    bare = some.with_lines(None)
+    assert bare.moments is rows.moments and bare.input_moments is rows.moments

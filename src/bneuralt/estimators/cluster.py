@@ -349,12 +349,12 @@ def _same(value: Any) -> Any:
 
 def _recipe(problem: Problem, seed: int, rows: Rows) -> Recipe:
     """Return the settings of trees of a worker, from the rows of one of them."""
-    return resolve(problem.with_rows(rows), rows_of_tree(problem.options, rows, seed))
+    return resolve(replace(problem, rows=rows), rows_of_tree(problem.options, rows, seed))
 
 
 def _train_on(problem: Problem, seed: int, rows: Rows, trial: Trial, place: int) -> Member:
     """Train a tree on rows of the worker; its linear part is that of the trial."""
-    problem, recipe = problem.with_rows(rows), trial.recipe
+    problem, recipe = replace(problem, rows=rows), trial.recipe
     member = Member(seed, place, trial.linear)
     train_here(problem, recipe, [member])
     limit_weights(problem, recipe, member)

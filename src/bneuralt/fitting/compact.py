@@ -145,7 +145,7 @@ def _smaller(
             rows = rows_of_tree(problem.options, rows, seed)
         limits = [int(size * part) for size in sizes]
         members = smaller_models(
-            problem.with_rows(rows), recipe, model.member(i), limits, unit=unit
+            replace(problem, rows=rows), recipe, model.member(i), limits, unit=unit
         )
         by_tree.append([member.trees[0] for member in members])
     scaled = model.in_scaled_units()

@@ -305,7 +305,7 @@ def _plan(
         other = plan_another(problem, recipe, first, seed, member.place)
         if other is not None:
             return other
-    of_tree, linear = problem.with_rows(rows), member.linear
+    of_tree, linear = replace(problem, rows=rows), member.linear
     if linear is not None and rows is not problem.rows:
         linear = refitted(of_tree, linear, linear.penalty)
     return plan_tree(of_tree, recipe, seed, sampling=sampling, linear=linear, place=member.place)
@@ -342,7 +342,7 @@ def fit_part_of_forest(problem: Problem) -> Model:
         if sampling is not None:
             growth = recipe.growth.set_params(feature_sampling=sampling)
             recipe_of_tree = replace(recipe, values={**recipe.values, "growth": growth})
-        fit, state = plan_part(problem.with_rows(rows), recipe_of_tree, i, drawn_seed(seed))
+        fit, state = plan_part(replace(problem, rows=rows), recipe_of_tree, i, drawn_seed(seed))
         fits.append((fit, seed))
         states.append(state)
     # Ctrl-C leaves all trees as they were

@@ -92,15 +92,15 @@ def _direction(slope: FloatArray, pairs: list[tuple[FloatArray, FloatArray]]) ->
     """Return the direction to the minimum, by second derivatives from changes of the slope."""
     direction = -slope
     used = []
-    for change, bend in reversed(pairs):
-        curvature = float(change @ bend)
+    for change, bend in reversed(pairs):  # `dot` of a few numbers takes a third of the time of `@`
+        curvature = float(change.dot(bend))
         if curvature > 0.0:
-            factor = float(change @ direction) / curvature
+            factor = float(change.dot(direction)) / curvature
             direction -= factor * bend
             used.append((change, bend, curvature, factor))
     if used:
         _, bend, curvature, _ = used[0]
-        direction *= curvature / float(bend @ bend)
+        direction *= curvature / float(bend.dot(bend))
     for change, bend, curvature, factor in reversed(used):
-        direction += (factor - float(bend @ direction) / curvature) * change
+        direction += (factor - float(bend.dot(direction)) / curvature) * change
     return direction

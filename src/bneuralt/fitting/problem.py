@@ -126,10 +126,6 @@ class Problem:
         target = self.task.target_scaling(rows.y, rows.weight, activation, constant)
         return replace(self, scaling=inputs, target_scaling=target)
 
-    def with_rows(self, rows: Rows) -> Problem:
-        """Return the problem with other training rows of the same table."""
-        return replace(self, rows=rows)
-
 
 def read_problem(
     options: Options,

@@ -111,7 +111,7 @@ def make_readable(
         Its linear part, whose weights are removed like others.
     """
     rows = problem.rows.in_memory
-    problem = problem.with_rows(rows)
+    problem = replace(problem, rows=rows)
     n_outputs, (tree,) = problem.n_outputs, model.trees
     before = tree.n_parameters
     limit = problem.options.max_weights
@@ -156,7 +156,7 @@ def _choose_size(
     ]
     usual_recipe = _usual(problem, recipe)
     pairs = [
-        _planned_pair(problem.with_rows(training), usual_recipe, recipe, rng, linear)
+        _planned_pair(replace(problem, rows=training), usual_recipe, recipe, rng, linear)
         for training, _ in parts
     ]
     fits = [fit for pair in pairs for fit in pair]
@@ -168,7 +168,7 @@ def _choose_size(
     unit = problem.task.error_unit(problem.rows.y, problem.rows.weight)
     for (training, held_out), (usual, first) in zip(parts, pairs, strict=True):
         n_usual = usual.tree.n_parameters
-        part = problem.with_rows(training)
+        part = replace(problem, rows=training)
         whole = new_model(part, recipe, [first.tree])
         smaller = smaller_models(part, recipe, whole, sizes, step=STEP)
         models = [new_model(part, usual_recipe, [usual.tree]), *smaller]

@@ -8,7 +8,7 @@ can be in both parts of a split. A row that counts as two (`weights`) is split l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,6 +66,9 @@ class Rows:
     on_disk : bool
         Whether the table is a file, of which a part is in memory: then rows that are read together
         are neighbours, and nothing is computed of all rows at once.
+    like : Rows, optional
+        Rows with the statistics of columns, and with the same lines those of inputs, that these
+        rows shall have. `dataclasses.replace` does not pass it on: other rows have their own.
     """
 
     table: Array
@@ -77,6 +80,11 @@ class Rows:
     lines: InputLines | None = None
     on_disk: bool = False
     table_row: IntArray | None = None
+    like: InitVar[Rows | None] = None
+    _like: Rows | None = field(init=False, repr=False)
+
+    def __post_init__(self, like: Rows | None) -> None:
+        object.__setattr__(self, "_like", like)
 
     def __len__(self) -> int:
         return self.weight.size
@@ -132,6 +140,8 @@ class Rows:
     @cached_property
     def moments(self) -> ColumnMoments:
         """Statistics of the columns over these rows."""
+        if self._like is not None:
+            return self._like.moments
         return ColumnMoments(self.table, self.weight, self.index)
 
     @cached_property
@@ -142,6 +152,8 @@ class Rows:
         """
         if self.lines is None:
             return self.moments
+        if self._like is not None and self._like.lines is self.lines:
+            return self._like.input_moments
         rows = self.sample(self.n_inputs)
         of_sample = ColumnMoments(rows.table, rows.weight, rows.index, self.lines)
         if rows is self:
@@ -182,8 +194,7 @@ class Rows:
         blocks = rng.permutation(-(-len(self) // size))[: max(1, n // size)]
         positions = np.add.outer(np.sort(blocks) * size, np.arange(size)).ravel()
         rows = self.take(positions[: np.searchsorted(positions, len(self))])
-        rows.__dict__.update(moments=self.moments, input_moments=self.input_moments)
-        return rows
+        return replace(rows, like=self)
 
     @property
     def has_sentinels(self) -> bool:
@@ -202,12 +213,7 @@ class Rows:
 
     def with_lines(self, lines: InputLines | None) -> Rows:
         """Return the rows with other inputs; the statistics of the columns stay."""
-        if lines is self.lines:
-            return self
-        rows = replace(self, lines=lines)
-        if "moments" in self.__dict__:
-            rows.__dict__["moments"] = self.moments
-        return rows
+        return self if lines is self.lines else replace(self, lines=lines, like=self)
 
     def take(self, positions: IntArray) -> Rows:
         """Return the rows at the given positions."""

@@ -232,7 +232,7 @@ class _Attempt:
             most = None  # of readable trees, weights are removed afterwards
             if not problem.options.is_readable:
                 most = most_leaves(problem, recipe.n_weights)
-            self.linear = fit_path(problem.with_rows(separate), folds, size.n_used, most)
+            self.linear = fit_path(replace(problem, rows=separate), folds, size.n_used, most)
         plans = iter(self._plans(parts[0][0], rng, size))
         fits = [
             replace(fit, rows=training.one_epoch().with_mean_weight_one())
@@ -254,7 +254,7 @@ class _Attempt:
         """
         from bneuralt.fitting.forest import features_of_tree
 
-        problem, recipe = self.problem.with_rows(training), self.recipe
+        problem, recipe = replace(self.problem, rows=training), self.recipe
         usual = training_of(self.problem, recipe)
         settings = usual.set_params(
             max_epochs=max(1, round(size.epochs * usual.max_epochs)),
