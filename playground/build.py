@@ -52,10 +52,18 @@ PAGE = ("tree", "animation", "client", "columns_view", "downloads", "lesson", "m
 #: The modules of the page of a model that predictions need.
 PREDICTION = ("../../model/cells", "cells", "expressions", "model", "tree", "prediction")
 
-SOURCES = ("wasm/playground.cpp", "random.cpp", "threads.cpp", "kernels/registry.cpp")
+SOURCES = ("wasm/playground.cpp", "growth.cpp", "random.cpp", "threads.cpp", "kernels/registry.cpp")
 FLAGS = (
     *("-target", "wasm32-wasi", "-mcpu=baseline+simd128", "-mexec-model=reactor", "-std=c++20"),
-    *("-Os", "-s", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"),
+    *(
+        "-Os",
+        "-s",
+        "-flto",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-fvisibility=hidden",
+        "-Wno-psabi",
+    ),
     *("-DBNT_NO_THREADS", "-DBNT_ISA=baseline", "-DBNT_VECTOR_BYTES=16"),
 )
 

@@ -53,6 +53,26 @@ export class Core {
     }
   }
 
+  /** Return the random tree of a seed (two numbers of 32 bits) by a rule, in the order of `Growth` in cpp/wasm/playground.cpp. */
+  grow({ nInputs, k, maxDepth, minChildren, maxChildren, nWeights, output, inner, groups, chances, nRamps, initScale, rampFraction }, [low, high]) {
+    return this.with((put) => {
+      const rule = [nInputs, k, maxDepth, minChildren, maxChildren, nWeights, output, inner, chances.length, put(groups), put(chances), put(nRamps), low, high];
+      const parts = put(new Uint32Array(1)), grown = this.wasm.grow(put(Uint32Array.from(rule)), initScale, rampFraction, parts);
+      const [n, l, parent, leafParent, leafInput, activation, weights] = this.copy(Uint32Array, this.copy(Uint32Array, parts, 1)[0], 7);
+      const tree = {
+        k,
+        nInputs,
+        parent: this.copy(Int32Array, parent, n),
+        activation: this.copy(Uint8Array, activation, n),
+        leafParent: this.copy(Int32Array, leafParent, l),
+        leafInput: this.copy(Int32Array, leafInput, l),
+        theta: Float32Array.from(this.copy(Float64Array, weights, 2 * n - k + l)),
+      };
+      this.wasm.free_grown(grown);
+      return tree;
+    });
+  }
+
   /** Keep the rows of a table in the memory: data is [n_rows][n_columns]. */
   table(data, nColumns, encoder, target) {
     return {

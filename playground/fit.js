@@ -4,7 +4,7 @@ import {
   SINGLE, SINGLE_TREE, SPLITS,
 } from "./recipe.js";
 import { round } from "./features.js";
-import { constrain, drawTree, linearTree, meanTree, withOutputLeaves } from "./grow.js";
+import { constrain, growthRule, linearTree, meanTree, withOutputLeaves } from "./grow.js";
 import { linearInputs, mostLeaves } from "./linear.js";
 import { mergedRows, nDifferent, nExamples, nSeparate, oneEpoch } from "./rows.js";
 import { Random } from "./random.js";
@@ -154,7 +154,8 @@ export class Fit {
 
   /** Draw a tree for some rows. */
   start(rows, scaling, nWeights, choice, random) {
-    const tree = drawTree(random, this.encoder, scaling.factor, this.k, nWeights, choice.ramp_fraction);
+    const rule = growthRule(this.encoder, scaling.factor, this.k, nWeights, choice.ramp_fraction);
+    const tree = this.core.grow(rule, [random.bits(), random.bits()]);
     const inputSigns = this.inputSigns();
     const signs = inputSigns && constrain(tree, inputSigns, this.isClassifier ? [-1, 1] : [1]);
     return { tree, signs };

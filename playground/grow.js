@@ -1,121 +1,25 @@
-// Random trees: what cpp/growth.cpp does with a number of weights, and signs of effects.
+// Trees before and after their training: the rule that the core draws them by, their mean, linear leaves, signs of effects.
 import { ACTIVATIONS, DEPTH, GROWTH } from "./recipe.js";
 
-// kEnoughWeights and kGroupTries of cpp/growth.cpp
-const SUFFICIENT_WEIGHTS = 0.97, GROUP_TRIES = 16;
-
-/** Grow a structure of nodes and leaves; all outputs get the same share of the weights. */
-function growTo(random, k, nWeights, maxDepth) {
-  const low = GROWTH.min_children, high = Math.min(GROWTH.max_children, Math.floor(nWeights / k) - 1);
-  const top = k === 1 ? 0 : 1;
-  const parent = Array(k).fill(-1), depth = Array(k).fill(top);
-  const leaves = Array.from({ length: k }, () => []), tooDeep = [], weights = Array(k).fill(0);
-  let total = 0;
-  const attach = (output, node, nodeDepth, n) => {
-    const place = nodeDepth < maxDepth ? leaves[output] : tooDeep;
-    for (let i = 0; i < n; i++) place.push(node);
-    weights[output] += 1 + n;
-    total += 1 + n;
-  };
-  for (let output = 0; output < k; output++) attach(output, output, top, random.whole(low, high));
-  const growing = new Set(weights.keys());
-  while (growing.size && total + 1 + low <= nWeights) {
-    let output = -1;
-    for (const o of growing) if (output < 0 || weights[o] < weights[output]) output = o;
-    const free = leaves[output];
-    if (!free.length) {
-      growing.delete(output);
-      continue;
-    }
-    const i = random.whole(0, free.length - 1), above = free[i];
-    free[i] = free.at(-1);
-    free.pop();
-    const n = Math.min(random.whole(low, high), nWeights - total - 1);
-    parent.push(above);
-    depth.push(depth[above] + 1);
-    attach(output, parent.length - 1, depth.at(-1), n);
-  }
-  if (total + 1 + low <= nWeights && total < SUFFICIENT_WEIGHTS * nWeights) return growTo(random, k, nWeights, maxDepth + 1);
-  return numbered(parent, [...leaves.flat(), ...tooDeep], k);
-}
-
-/** Number nodes breadth-first, so that the children of a node are neighbours. */
-function numbered(parent, leafParent, k) {
-  const children = parent.map(() => []);
-  parent.forEach((above, i) => above >= 0 && children[above].push(i));
-  const order = [...Array(k).keys()];
-  for (let i = 0; i < order.length; i++) order.push(...children[order[i]]);
-  const place = Int32Array.from(parent);
-  order.forEach((node, i) => (place[node] = i));
-  return {
-    parent: Int32Array.from(order, (node) => (parent[node] < 0 ? -1 : place[parent[node]])),
-    leafParent: Int32Array.from(leafParent, (node) => place[node]).sort(),
-  };
-}
-
 /**
- * Return a random tree: parent, activation, leafParent, leafInput, and theta (biases, edges, leaves).
+ * Return the rule by which the core draws trees.
  *
  * `varies` says which inputs differ between the training rows; features without one are not drawn.
  */
-export function drawTree(random, encoder, varies, k, nWeights, rampShare = 0) {
-  const inputs = encoder.features.map(() => []); // those that leaves are drawn with, of each feature
-  const isUseful = encoder.features.map(() => false);
-  encoder.groups.forEach((j, i) => {
-    if (encoder.drawn[i]) inputs[j].push(i);
-    if (varies[i]) isUseful[j] = true;
-  });
-  const chance = (j) => (inputs[j].length && (isUseful[j] || !isUseful.includes(true)) ? 1 : 0);
-  let total = 0;
-  const totals = inputs.map((_, j) => (total += chance(j)));
-  const least = k * (1 + GROWTH.min_children);
-  nWeights = Math.max(nWeights, least);
-  let nGrown = nWeights, best = null;
-  for (let attempt = 0; attempt < GROUP_TRIES; attempt++) {
-    const grown = growTo(random, k, nGrown, DEPTH.MAX_DEPTH);
-    grown.features = Array.from(grown.leafParent, () => random.place(totals));
-    grown.total = 2 * grown.parent.length - k + grown.features.reduce((sum, j) => sum + inputs[j].length, 0);
-    const isBetter = !best || (best.total < grown.total && grown.total <= nWeights) || (nWeights < best.total && grown.total < best.total);
-    if (isBetter) best = grown;
-    if (SUFFICIENT_WEIGHTS * nWeights <= best.total && best.total <= nWeights) break;
-    nGrown = Math.max(least, Math.min(nWeights, Math.trunc((nGrown * nWeights) / grown.total)));
-  }
-  return withWeights(random, best, inputs, encoder, k, rampShare);
-}
-
-function withWeights(random, { parent, leafParent, features }, inputs, encoder, k, rampShare) {
-  const nChildren = new Float64Array(parent.length);
-  parent.forEach((above) => above >= 0 && nChildren[above]++);
-  leafParent.forEach((above) => nChildren[above]++);
-  const spread = (node) => GROWTH.init_scale / Math.sqrt(nChildren[node]);
-  const edges = Array.from(parent.subarray(k), (above) => random.normal() * spread(above));
-  const leaves = { parent: [], input: [], weight: [] };
-  leafParent.forEach((above, l) => {
-    const ofFeature = inputs[features[l]];
-    for (const input of ofFeature) {
-      leaves.parent.push(above);
-      leaves.input.push(onRamp(random, encoder, input, rampShare));
-      leaves.weight.push((random.normal() * spread(above)) / Math.sqrt(ofFeature.length));
-    }
-  });
-  const [inner, top] = [GROWTH.activation, GROWTH.output_activation].map((name) => ACTIVATIONS.indexOf(name));
+export function growthRule(encoder, varies, k, nWeights, rampFraction = 0) {
+  const { nInputs, drawn } = encoder, groups = Int32Array.from(encoder.groups, (j, i) => (drawn[i] ? j : -1));
+  const nFeatures = 1 + groups.reduce((a, b) => Math.max(a, b), -1), isUseful = Array(nFeatures).fill(false);
+  encoder.groups.forEach((j, i) => varies[i] && (isUseful[j] = true));
+  const isThere = (j) => groups.includes(j), isAnyUseful = isUseful.some((useful, j) => useful && isThere(j));
+  const chances = Float64Array.from({ length: nFeatures }, (_, j) => (isThere(j) && (isUseful[j] || !isAnyUseful) ? 1 : 0));
+  const nRamps = new Int32Array(nInputs); // the inputs after a number that leaves are not drawn with
+  for (let i = nInputs - 2; i >= 0; i--) if (!drawn[i + 1] && encoder.groups[i + 1] === encoder.groups[i]) nRamps[i] = nRamps[i + 1] + 1;
+  const [inner, output] = [GROWTH.activation, GROWTH.output_activation].map((name) => ACTIVATIONS.indexOf(name));
   return {
-    k,
-    nInputs: encoder.nInputs,
-    parent,
-    activation: Uint8Array.from(parent, (_, i) => (i < k ? top : inner)),
-    leafParent: Int32Array.from(leaves.parent),
-    leafInput: Int32Array.from(leaves.input),
-    theta: Float32Array.from([...Array(parent.length).fill(0), ...edges, ...leaves.weight]),
+    ...{ nInputs, k, groups: encoder.isPlain && !encoder.hasRamps ? null : groups, chances, nRamps, inner, output, rampFraction, initScale: GROWTH.init_scale },
+    ...{ maxDepth: DEPTH.MAX_DEPTH, minChildren: GROWTH.min_children, maxChildren: GROWTH.max_children },
+    nWeights: Math.max(nWeights, k * (1 + GROWTH.min_children)),
   };
-}
-
-/** Return the input, or for a share of the numbers one of their ramps. */
-function onRamp(random, encoder, input, share) {
-  if (!share || encoder.drawn[input + 1] !== false || random.number() >= share) return input;
-  let end = input + 1;
-  while (encoder.drawn[end] === false && encoder.groups[end] === encoder.groups[input]) end++;
-  return random.whole(input + 1, end - 1);
 }
 
 /** Return the mean of trees with linear outputs as a tree, whose outputs have the branches of all. */

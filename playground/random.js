@@ -26,22 +26,6 @@ export class Random {
     return low + Math.floor(this.number() * (high - low + 1));
   }
 
-  normal() {
-    return Math.sqrt(-2 * Math.log(1 - this.number())) * Math.cos(2 * Math.PI * this.number());
-  }
-
-  /** A position, with probabilities in proportion to weights of which `totals` are the sums. */
-  place(totals) {
-    const x = this.number() * totals.at(-1);
-    let low = 0, high = totals.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (totals[middle] > x) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  }
-
   shuffled(values) {
     const copy = Array.from(values);
     for (let i = copy.length - 1; i > 0; i--) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../growth.hpp"
 #include "../kernels/passes/forest.hpp"
 #include "../kernels/training/train.hpp"
 #include "../structure.hpp"
@@ -115,6 +116,61 @@ Structure* bnt_new_tree(int n_inputs, int n_outputs, int n_nodes, int n_leaves,
                          {leaf_input, leaf_input + n_leaves}, {}, false);
 }
 BNT_EXPORT(free_tree) void bnt_free_tree(Structure* structure) { delete structure; }
+
+// The rule of random trees as the caller writes it.
+struct Growth {
+    int32_t n_inputs, n_outputs, max_depth, min_children, max_children, n_weights;
+    int32_t output_activation, activation, n_features;
+    const int32_t* groups;   // [n_inputs], or null: every input is a feature
+    const double* chances;   // [n_features]
+    const int32_t* n_ramps;  // [n_inputs]
+    uint32_t seed_low, seed_high;
+};
+
+// Where the parts of a grown tree are.
+struct Grown {
+    GrownTree tree;
+    int32_t n_nodes, n_leaves;
+    const int32_t *parent, *leaf_parent, *leaf_input;
+    const uint8_t* activation;
+    const double* weights;
+};
+
+// Draws a tree; `parts` becomes the position of the numbers and pointers of `Grown`.
+BNT_EXPORT(grow)
+Grown* bnt_grow(const Growth* wanted, double init_scale, double ramp_fraction, int32_t** parts) {
+    const int n = wanted->n_inputs;
+    GrowthRule rule;
+    rule.n_inputs = n;
+    rule.n_outputs = wanted->n_outputs;
+    rule.max_depth = wanted->max_depth;
+    rule.min_children = wanted->min_children;
+    rule.max_children = wanted->max_children;
+    rule.n_weights = wanted->n_weights;
+    rule.deepen = true;
+    if (wanted->groups) rule.groups.assign(wanted->groups, wanted->groups + n);
+    rule.chances.assign(wanted->chances, wanted->chances + wanted->n_features);
+    rule.n_ramps.assign(wanted->n_ramps, wanted->n_ramps + n);
+    rule.ramp_fraction = ramp_fraction;
+    rule.output.code = uint8_t(wanted->output_activation);
+    rule.inner.resize(1);
+    rule.inner[0].code = uint8_t(wanted->activation);
+    rule.init_scale = init_scale;
+    check_rule(rule);
+    auto* grown = new Grown{};
+    GrownTree& tree = grown->tree;
+    tree = grow(rule, uint64_t(wanted->seed_high) << 32 | wanted->seed_low);
+    grown->n_nodes = int32_t(tree.parent.size());
+    grown->n_leaves = int32_t(tree.leaf_parent.size());
+    grown->parent = tree.parent.data();
+    grown->leaf_parent = tree.leaf_parent.data();
+    grown->leaf_input = tree.leaf_input.data();
+    grown->activation = tree.activation.data();
+    grown->weights = tree.weights.data();
+    *parts = &grown->n_nodes;
+    return grown;
+}
+BNT_EXPORT(free_grown) void bnt_free_grown(Grown* grown) { delete grown; }
 
 // Trains a tree in place; returns the status.
 BNT_EXPORT(train) int bnt_train(const Job* job) {

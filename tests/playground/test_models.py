@@ -122,7 +122,8 @@ def test_a_constraint_needs_two_classes():
 def test_the_size_is_the_one_that_was_asked_for(n_weights, tmp_path):
     text, target = as_csv(messy()[["heavy", "few", "big", "value"]]), "value"
     _, model = trained(text, target, tmp_path, nWeights=n_weights)
-    assert 0.9 * n_weights <= model.n_parameters_ <= n_weights
+    # idle branches are removed: Python's models have 869 to 989 of 1000 weights with six seeds
+    assert 0.85 * n_weights <= model.n_parameters_ <= n_weights
 
 
 def test_numbers_far_from_zero_keep_their_digits(tmp_path):
